@@ -1,0 +1,131 @@
+"""Every knob: its name, its default, its unit, and why the default is what it is.
+
+A knob is one field of `Settings`; code gets a `Settings` as an argument and reads its attributes. `docs/settings.md`
+is this module's output (`python -m penstock.settings`), and a test keeps the two equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import Field, dataclass, field, fields, replace
+from typing import TypeAlias, TypeVar, cast
+
+from penstock.errors import Diagnostic, PenstockError, unknown
+
+Value: TypeAlias = bool | int | float | str
+_T = TypeVar("_T", bool, int, float, str)
+
+
+def knob(default: _T, unit: str, why: str, *, least: float | None = None, one_of: tuple[str, ...] = ()) -> _T:
+    """A field of `Settings`; `least` is the smallest value taken, `one_of` the words taken."""
+    about = {"unit": unit, "why": why, "least": least, "one_of": one_of}
+    made: _T = field(default=default, metadata=about)
+    return made
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """All knobs, at their defaults unless said otherwise.
+
+    >>> Settings(train_rows=2000).train_rows
+    2000
+    """
+
+    train_rows: int = knob(
+        500,
+        "rows",
+        "the most rows an operator takes in one call: long enough that a call's fixed cost is small beside the work, "
+        "short enough that a train stays in the processor's cache and a result does not wait for its neighbours",
+        least=1,
+    )
+    queue_rows: int = knob(
+        100_000,
+        "rows",
+        "where a queue between two operators counts as full and its consumer runs next, whatever the scheduler "
+        "prefers: a bound on memory that an orderly schedule never meets",
+        least=1,
+    )
+    key_groups: int = knob(
+        128,
+        "groups",
+        "keys hash to this many groups and groups map to lanes, so that a restart on another number of cores "
+        "continues; more than any machine has lanes, few enough to count per group. Fixed for the life of a checkpoint",
+        least=1,
+    )
+    skew_us: int = knob(
+        0,
+        "microseconds",
+        "how far out of order a stream's tuples may arrive where its declaration says nothing (no WITHIN): waiting "
+        "costs delay, so it is asked for",
+        least=0,
+    )
+    late: str = knob(
+        "keep",
+        "policy",
+        "what happens to a tuple that arrives past its stream's bound, where its declaration says nothing: kept "
+        "(stamped anew, with the current time) because data that somebody sent is not lost unasked; counted either way",
+        one_of=("keep", "drop"),
+    )
+
+    def changed(self, values: Mapping[str, Value]) -> Settings:
+        """These settings with `values`, by name; all mistakes in them are reported at once.
+
+        >>> Settings().changed({"late": "drop"}).late
+        'drop'
+        >>> Settings().changed({"train_row": 10})
+        Traceback (most recent call last):
+        penstock.errors.PenstockError: unknown setting 'train_row'
+            known: key_groups, late, queue_rows, skew_us, train_rows
+            help: did you mean 'train_rows'?
+        """
+        mistakes = [m for name, value in values.items() if (m := _mistake(name, value))]
+        if mistakes:
+            raise PenstockError(*mistakes)
+        return replace(self, **values)  # type: ignore[arg-type]
+
+
+KNOBS: Mapping[str, Field[Value]] = {f.name: f for f in fields(Settings)}
+
+
+def _mistake(name: str, value: Value) -> Diagnostic | None:
+    """What is wrong with `name = value`, if anything is."""
+    if name not in KNOBS:
+        return unknown("setting", name, list(KNOBS))
+    about, wanted = KNOBS[name].metadata, type(KNOBS[name].default)
+    if type(value) is not wanted and not (wanted is float and type(value) is int):
+        return Diagnostic(f"setting '{name}' takes {_KINDS[wanted]}, not {value!r}", notes=(about["why"],))
+    if about["one_of"] and value not in about["one_of"]:
+        return unknown(f"value of setting '{name}'", str(value), about["one_of"])
+    if about["least"] is not None and not cast(float, value) >= about["least"]:
+        return Diagnostic(f"setting '{name}' is at least {about['least']} {about['unit']}, not {value!r}")
+    return None
+
+
+_KINDS: Mapping[type, str] = {bool: "true or false", int: "a whole number", float: "a number", str: "a word"}
+
+
+def markdown() -> str:
+    """The page `docs/settings.md`."""
+    return "\n".join([_HEADER, *map(_row, KNOBS.values())]) + "\n"
+
+
+def _row(knob: Field[Value]) -> str:
+    about = knob.metadata
+    return f"| `{knob.name}` | {_shown(knob.default)} | {about['unit']} | {about['why']} |"
+
+
+def _shown(default: object) -> str:
+    return f"`{default}`" if isinstance(default, str) else f"{default:,}"
+
+
+_HEADER = """\
+# Settings
+
+Every knob, from `penstock/settings.py`. Written by `./penstockw python -m penstock.settings > docs/settings.md`.
+
+| name | default | unit | why |
+|---|---|---|---|"""
+
+
+if __name__ == "__main__":
+    print(markdown(), end="")
