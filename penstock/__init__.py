@@ -1,0 +1,1 @@
+"""Penstock: continuous queries over streams that burst, answered within their delay."""

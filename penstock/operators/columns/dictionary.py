@@ -1,0 +1,79 @@
+"""Strings, arrays and wide decimals as int64 codes: equal values have equal codes, so kernels compare numbers.
+
+Codes are given back: `sweep` frees every code that no live vector holds (the caller marks those), so that a stream of ever new strings does
+not fill the memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from penstock.operators.columns.vector import Array, Vector
+from penstock.plan.types import Type
+
+
+class Dictionary:
+    """Values of one type and their codes; `values[code]` is the value."""
+
+    __slots__ = ("_codes", "_free", "values")
+
+    def __init__(self) -> None:
+        self.values: list[Any] = []
+        self._codes: dict[Any, int] = {}
+        self._free: list[int] = []
+
+    def __len__(self) -> int:
+        return len(self._codes)
+
+    def code(self, value: Any) -> int:
+        """The code of `value`, a new one where it has none."""
+        code = self._codes.get(value)
+        if code is None:
+            if self._free:
+                code = self._free.pop()
+                self.values[code] = value
+            else:
+                code = len(self.values)
+                self.values.append(value)
+            self._codes[value] = code
+        return code
+
+    def encode(self, values: Iterable[Any]) -> Vector:
+        """Internal values, None among them, as a vector of codes."""
+        listed = list(values)
+        codes = np.fromiter((0 if v is None else self.code(v) for v in listed), np.int64, len(listed))
+        nulls = np.fromiter((v is None for v in listed), np.bool_, len(listed))
+        return Vector(codes, nulls if nulls.any() else None)
+
+    def decode(self, vector: Vector) -> list[Any]:
+        """The inverse of `encode`."""
+        values = self.values
+        decoded = [values[c] for c in vector.values.tolist()] if len(values) else [None] * len(vector)
+        if vector.nulls is not None:
+            decoded = [None if null else v for v, null in zip(decoded, vector.nulls.tolist(), strict=True)]
+        return decoded
+
+    def sweep(self, live: Array) -> int:
+        """Frees every code that `live` (a mask over all codes) does not mark; says how many."""
+        dead = [c for v, c in self._codes.items() if not live[c]]
+        for code in dead:
+            del self._codes[self.values[code]]
+            self.values[code] = None
+        self._free.extend(dead)
+        return len(dead)
+
+
+class Dictionaries:
+    """One dictionary for each interned type of a running network; all strings share one."""
+
+    __slots__ = ("_by_type",)
+
+    def __init__(self) -> None:
+        self._by_type: dict[str, Dictionary] = {}
+
+    def of(self, t: Type) -> Dictionary:
+        """The dictionary of `t`."""
+        return self._by_type.setdefault(str(t), Dictionary())
