@@ -1,14 +1,16 @@
 """The shape of every running operator, and of its naive twin.
 
-**Fast.** `process(inputs, until)` is called with all elements of the instants in [previous `until`, `until`), one train an input, each in
-timestamp order: those instants are final. It returns the elements of the same instants of its own result, in timestamp order, expiries
-included. It must not matter how time is cut: processing [a, b) and then [b, c) gives what [a, c) gives. What it emits for an instant need not
-be netted, what it takes in need not be either: only the net count of each row at each instant means something.
+**Fast.** `process(inputs, until)` is called with all elements of the instants in [previous `until`, `until`), one
+train an input, each in timestamp order: those instants are final. It returns the elements of the same instants of its
+own result, in timestamp order, expiries included. It must not matter how time is cut: processing [a, b) and then [b,
+c) gives what [a, c) gives. What it emits for an instant need not be netted, what it takes in need not be either: only
+the net count of each row at each instant means something.
 
-**Reference.** `reference(node, *inputs)` maps whole histories to a whole history: a stream is the list of its elements in the total order, a
-relation the list of its contents at each instant at which it may change.
+**Reference.** `reference(node, *inputs)` maps whole histories to a whole history: a stream is the list of its elements
+in the total order, a relation the list of its contents at each instant at which it may change.
 
-Each operator module offers `build(node, context) -> Operator` and `reference(node, ...)`; `penstock.operators.registry` lists them.
+Each operator module offers `build(node, context) -> Operator` and `reference(node, ...)`;
+`penstock.operators.registry` lists them.
 """
 
 from __future__ import annotations
@@ -64,7 +66,8 @@ class Stateless:
 class Context:
     """What operators of one running network share.
 
-    `stores` has the store under each stream that windows read, by the stream's node; with sharing off each query has a context of its own.
+    `stores` has the store under each stream that windows read, by the stream's node; with sharing off each query has a
+    context of its own.
     """
 
     dictionaries: Dictionaries = field(default_factory=Dictionaries)
@@ -80,7 +83,8 @@ class Context:
 
 
 class Event(NamedTuple):
-    """An element of a stream in the reference: `seq` orders equal timestamps, then the row's values do (see `order_key`)."""
+    """An element of a stream in the reference: `seq` orders equal timestamps, then the row's values do (see
+    `order_key`)."""
 
     ts: int
     seq: int
@@ -88,7 +92,8 @@ class Event(NamedTuple):
 
 
 class Snapshot(NamedTuple):
-    """The content of a relation from instant `ts` until the next snapshot, in the order of the stream it came from where there is one."""
+    """The content of a relation from instant `ts` until the next snapshot, in the order of the stream it came from
+    where there is one."""
 
     ts: int
     rows: list[Row]

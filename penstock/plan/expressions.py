@@ -1,7 +1,7 @@
 """Expressions over the columns of one node: frozen, typed, without a place in a text.
 
-Everything but a literal and a column is a `Call` of a named function: `and`, `=`, `+`, `case`, `cast`, `like`, `lower`, a user's own. What a
-function's types are and what it means is said once, in `penstock.plan.functions`.
+Everything but a literal and a column is a `Call` of a named function: `and`, `=`, `+`, `case`, `cast`, `like`,
+`lower`, a user's own. What a function's types are and what it means is said once, in `penstock.plan.functions`.
 """
 
 from __future__ import annotations
@@ -110,5 +110,7 @@ def format_expression(expression: Expression) -> str:
 
 def _bracketed(expression: Expression) -> str:
     text = format_expression(expression)
-    infix = isinstance(expression, Call) and (expression.function in ("and", "or") or not expression.function[0].isalpha())
+    infix = isinstance(expression, Call) and (
+        expression.function in ("and", "or") or not expression.function[0].isalpha()
+    )
     return f"({text})" if infix else text

@@ -15,7 +15,8 @@ Options = tuple[tuple[str, str | int | float | bool], ...]
 
 @dataclass(frozen=True, slots=True)
 class Connector:
-    """Where rows come from or go to: a format's name and its options (`FROM kafka OPTIONS (...)`, `INTO parquet OPTIONS (...)`)."""
+    """Where rows come from or go to: a format's name and its options (`FROM kafka OPTIONS (...)`, `INTO parquet
+    OPTIONS (...)`)."""
 
     format: str
     options: Options = ()
@@ -23,8 +24,9 @@ class Connector:
 
 @dataclass(frozen=True, slots=True)
 class StreamDefinition:
-    """CREATE STREAM. `timestamp` is the column that stamps a tuple (None: its arrival); `within_us` the declared skew bound (None: measured);
-    `late` what happens to a tuple past it: "keep" (restamped to the current time) or "drop"; both are counted."""
+    """CREATE STREAM. `timestamp` is the column that stamps a tuple (None: its arrival); `within_us` the declared skew
+    bound (None: measured); `late` what happens to a tuple past it: "keep" (restamped to the current time) or "drop";
+    both are counted."""
 
     name: str
     schema: Schema
@@ -36,7 +38,8 @@ class StreamDefinition:
 
 @dataclass(frozen=True, slots=True)
 class RelationDefinition:
-    """CREATE RELATION, loaded. One that a stream keeps current is a window over that stream: [Partition By key Rows 1]."""
+    """CREATE RELATION, loaded. One that a stream keeps current is a window over that stream: [Partition By key Rows
+    1]."""
 
     name: str
     schema: Schema
@@ -45,7 +48,8 @@ class RelationDefinition:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A registered query: the node whose elements it delivers, its options (delay, max_gap, loss, ...) and where the result goes."""
+    """A registered query: the node whose elements it delivers, its options (delay, max_gap, loss, ...) and where the
+    result goes."""
 
     name: str
     root: Node

@@ -19,7 +19,8 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One operator of the network, without its state. `schema` follows from the other fields: `_derive` says how, and refuses nonsense."""
+    """One operator of the network, without its state. `schema` follows from the other fields: `_derive` says how, and
+    refuses nonsense."""
 
     schema: Schema = field(init=False, compare=False, repr=False)
     _hash: int = field(init=False, compare=False, repr=False)

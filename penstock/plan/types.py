@@ -1,7 +1,8 @@
 """The types of columns, and what their values are inside Penstock.
 
-Inside, a value is plain Python: bool, int, float, Decimal, str, a tuple for an array, None for NULL. A timestamp and an interval
-are int microseconds, a date is int days since the epoch. `to_internal` and `to_python` convert at the border.
+Inside, a value is plain Python: bool, int, float, Decimal, str, a tuple for an array, None for NULL. A timestamp and
+an interval are int microseconds, a date is int days since the epoch. `to_internal` and `to_python` convert at the
+border.
 """
 
 from __future__ import annotations
@@ -65,8 +66,10 @@ SPELLINGS: Final = {
 def decimal(precision: int = 10, scale: int = 0) -> Type:
     """The decimal type with `precision` digits, `scale` of them after the point."""
     if not 0 <= scale <= precision <= MAX_DECIMAL_PRECISION or precision == 0:
-        raise PenstockError(Diagnostic(f"decimal({precision},{scale}) is out of range",
-                                       help=f"1 <= precision <= {MAX_DECIMAL_PRECISION}, 0 <= scale <= precision"))  # fmt: skip
+        message = f"decimal({precision},{scale}) is out of range"
+        raise PenstockError(
+            Diagnostic(message, help=f"1 <= precision <= {MAX_DECIMAL_PRECISION}, 0 <= scale <= precision")
+        )
     return Type("decimal", precision, scale)
 
 
@@ -136,7 +139,8 @@ def digits(t: Type) -> tuple[int, int]:
 
 
 def to_internal(value: Any, t: Type) -> Any:
-    """`value`, as a user or a file gave it, in the form that Penstock keeps (see the top of this page); raises PenstockError."""
+    """`value`, as a user or a file gave it, in the form that Penstock keeps (see the top of this page); raises
+    PenstockError."""
     if value is None:
         return None
     try:
@@ -146,7 +150,8 @@ def to_internal(value: Any, t: Type) -> Any:
 
 
 def to_python(value: Any, t: Type) -> Any:
-    """The inverse of `to_internal`, as a user sees a value: dates as `datetime.date`, arrays as lists, timestamps as microseconds."""
+    """The inverse of `to_internal`, as a user sees a value: dates as `datetime.date`, arrays as lists, timestamps as
+    microseconds."""
     if value is None:
         return None
     if t.name == "date":
@@ -168,7 +173,13 @@ def _refuse(value: Any) -> Any:
 
 def _boolean(value: Any, _: Type) -> bool:
     words = {"true": True, "t": True, "1": True, "false": False, "f": False, "0": False}
-    return value if isinstance(value, bool) else words[str(value).strip().lower()] if str(value).strip().lower() in words else _refuse(value)
+    return (
+        value
+        if isinstance(value, bool)
+        else words[str(value).strip().lower()]
+        if str(value).strip().lower() in words
+        else _refuse(value)
+    )
 
 
 def _double(value: Any, _: Type) -> float:

@@ -14,8 +14,8 @@ END = 1 << 62
 class Range:
     """`[Range size]`: at t the tuples stamped in [t - size, t]; `[Now]` is size 0; None is unbounded.
 
-    With `on`, an ordered numeric attribute takes the part of time: at t the tuples whose attribute lies in [m - size, m], m being the
-    largest value seen up to t.
+    With `on`, an ordered numeric attribute takes the part of time: at t the tuples whose attribute lies in [m - size,
+    m], m being the largest value seen up to t.
     """
 
     size: int | float | None
@@ -24,7 +24,8 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """`[Rows count]`: the `count` last tuples in the total order, for each value of the columns `by`; None is unbounded."""
+    """`[Rows count]`: the `count` last tuples in the total order, for each value of the columns `by`; None is
+    unbounded."""
 
     count: int | None
     by: tuple[str, ...] = ()
@@ -34,9 +35,10 @@ class Rows:
 class SlideRange:
     """`[Range size Slide slide]`: window k covers [origin + k * slide, origin + k * slide + size), for every integer k.
 
-    It ends at its upper bound, and is stamped with it. With `on`, an attribute takes the part of time: the window ends when a tuple carries
-    the attribute to its upper bound or past it, and is stamped with that tuple's timestamp; `window_start` and `window_end` are the
-    attribute's values; the end of time does not close it. A tuple whose windows have all ended is counted as late.
+    It ends at its upper bound, and is stamped with it. With `on`, an attribute takes the part of time: the window ends
+    when a tuple carries the attribute to its upper bound or past it, and is stamped with that tuple's timestamp;
+    `window_start` and `window_end` are the attribute's values; the end of time does not close it. A tuple whose
+    windows have all ended is counted as late.
     """
 
     size: int | float
@@ -47,10 +49,12 @@ class SlideRange:
 
 @dataclass(frozen=True, slots=True)
 class SlideRows:
-    """`[Rows count Slide slide]`: window k covers the tuples numbered [origin + k * slide, origin + k * slide + count) from 0, every integer k.
+    """`[Rows count Slide slide]`: window k covers the tuples numbered [origin + k * slide, origin + k * slide + count)
+    from 0, every integer k.
 
-    It ends with its last tuple, and is stamped with that tuple's timestamp, which is also `window_end`; `window_start` is its first tuple's.
-    Windows that reach back before the first tuple hold what there is. With `by`, tuples are numbered for each value of these columns.
+    It ends with its last tuple, and is stamped with that tuple's timestamp, which is also `window_end`; `window_start`
+    is its first tuple's. Windows that reach back before the first tuple hold what there is. With `by`, tuples are
+    numbered for each value of these columns.
     """
 
     count: int

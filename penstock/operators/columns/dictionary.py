@@ -1,7 +1,7 @@
 """Strings, arrays and wide decimals as int64 codes: equal values have equal codes, so kernels compare numbers.
 
-Codes are given back: `sweep` frees every code that no live vector holds (the caller marks those), so that a stream of ever new strings does
-not fill the memory.
+Codes are given back: `sweep` frees every code that no live vector holds (the caller marks those), so that a stream of
+ever new strings does not fill the memory.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """The store under all windows over one stream, and the stubs by which its users see it (Babu 2.3.1).
 
-Rows are appended once, in the stream's total order, and numbered from 0 for as long as the store lives. Every user holds a stub: the number
-below which it needs no row any more. Rows below all stubs are dropped. Arrays are never overwritten in place: growing copies what is live into
-new ones, so that trains which still look at the old arrays stay right.
+Rows are appended once, in the stream's total order, and numbered from 0 for as long as the store lives. Every user
+holds a stub: the number below which it needs no row any more. Rows below all stubs are dropped. Arrays are never
+overwritten in place: growing copies what is live into new ones, so that trains which still look at the old arrays stay
+right.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from penstock.plan.schema import Schema
 
 MINIMUM_ROWS: Final = 1024
 SLACK: Final = 1 / 6
-"""Free rows that a grown store has, as a share of its live rows: memory against copies (one row is copied 1 / SLACK times at most)."""
+"""Free rows that a grown store has, as a share of its live rows: memory against copies (one row is copied 1 / SLACK
+times at most)."""
 
 
 class Stub:
@@ -58,7 +60,8 @@ class Store:
         return self.stubs[-1]
 
     def append(self, train: Train, first: int) -> None:
-        """Adds the rows of `train`, numbered from `first`; those that another user has already added are passed over."""
+        """Adds the rows of `train`, numbered from `first`; those that another user has already added are passed
+        over."""
         known = self.end - first
         if known >= len(train):
             return
@@ -76,7 +79,9 @@ class Store:
     def vectors(self) -> list[Vector]:
         """The live columns as views; row `id` is at position `id - base`."""
         live = self.end - self.base
-        return [Vector(v[:live], None if n is None else n[:live]) for v, n in zip(self._values, self._nulls, strict=True)]
+        return [
+            Vector(v[:live], None if n is None else n[:live]) for v, n in zip(self._values, self._nulls, strict=True)
+        ]
 
     @property
     def ts(self) -> Array:

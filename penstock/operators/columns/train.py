@@ -1,6 +1,7 @@
 """A train: a run of elements (tuple, timestamp, sign) in timestamp order, as columns (Aurora's trains, on arrays).
 
-A filter or a window only narrows a selection over arrays that others also see; values are gathered when somebody reads them.
+A filter or a window only narrows a selection over arrays that others also see; values are gathered when somebody reads
+them.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ class Train:
     columns   one vector a column of the node's schema, read through `rows` where that is set
     ts        timestamps, never falling; this and all below are read through `heads` where that is set
     sign      +1 and -1 as int8; None: all +
-    seq       place in the total order among equal timestamps (base streams: the arrival's number; None: 0, ties fall to the row's values)
-    arrival   arrival time of the oldest input the element was made from
+    seq       place in the total order among equal timestamps (base streams: the arrival's number; None: 0, ties fall
+    to the row's values) arrival   arrival time of the oldest input the element was made from
     weight    1 / keep probability of the sampling drops passed; None: all 1
     ids       row numbers in the window store that the element lives in; None where it lives in none
     """
@@ -115,16 +116,29 @@ class Train:
         return self.take(np.flatnonzero(mask))
 
     def _selected(self, rows: Array, heads: Array) -> Train:
-        return Train(self._columns, self._ts, self._sign, self._seq, self._arrival, self._weight, self._ids, rows=rows, heads=heads)
+        return Train(
+            self._columns,
+            self._ts,
+            self._sign,
+            self._seq,
+            self._arrival,
+            self._weight,
+            self._ids,
+            rows=rows,
+            heads=heads,
+        )
 
     def pick(self, indices: Sequence[int]) -> Train:
         """The same elements with only these columns, in this order; nothing is gathered."""
-        return Train([self._columns[i] for i in indices], self._ts, self._sign, self._seq, self._arrival, self._weight, self._ids,
-                     rows=self._rows, heads=self._heads)  # fmt: skip
+        columns = [self._columns[i] for i in indices]
+        headers = (self._ts, self._sign, self._seq, self._arrival, self._weight, self._ids)
+        return Train(columns, *headers, rows=self._rows, heads=self._heads)
 
     def with_columns(self, columns: Sequence[Vector]) -> Train:
         """The same elements with other columns, given densely."""
-        return Train(columns, self._ts, self._sign, self._seq, self._arrival, self._weight, self._ids, heads=self._heads)
+        return Train(
+            columns, self._ts, self._sign, self._seq, self._arrival, self._weight, self._ids, heads=self._heads
+        )
 
     def dense(self) -> Train:
         """The same elements, everything gathered."""
@@ -137,7 +151,9 @@ class Train:
         if self._rows is not None or self._heads is not None:
             return self.take(np.arange(start, stop))
         cut = slice(start, stop)
-        optional = [None if a is None else a[cut] for a in (self._sign, self._seq, self._arrival, self._weight, self._ids)]
+        optional = [
+            None if a is None else a[cut] for a in (self._sign, self._seq, self._arrival, self._weight, self._ids)
+        ]
         return Train([v.slice(start, stop) for v in self._columns], self._ts[cut], *optional)
 
     def before(self, instant: int) -> tuple[Train, Train]:
@@ -153,7 +169,9 @@ def concat_trains(trains: Sequence[Train]) -> Train:
     columns = [concat([t.column(i) for t in trains]) for i in range(trains[0].width)]
     sign = None if all(t.insertions_only for t in trains) else np.concatenate([t.sign for t in trains])
     arrival = np.concatenate([t.arrival for t in trains])
-    seq, weight, ids = (_filled(trains, *f) for f in (("seq", 0, np.int64), ("weight", 1.0, np.float64), ("ids", -1, np.int64)))
+    seq, weight, ids = (
+        _filled(trains, *f) for f in (("seq", 0, np.int64), ("weight", 1.0, np.float64), ("ids", -1, np.int64))
+    )
     return Train(columns, np.concatenate([t.ts for t in trains]), sign, seq, arrival, weight, ids)
 
 
@@ -171,4 +189,6 @@ def _filled(trains: Sequence[Train], name: str, default: float, dtype: type) -> 
     parts = [getattr(t, name) for t in trains]
     if all(p is None for p in parts):
         return None
-    return np.concatenate([np.full(len(t), default, dtype) if p is None else p for t, p in zip(trains, parts, strict=True)])
+    return np.concatenate(
+        [np.full(len(t), default, dtype) if p is None else p for t, p in zip(trains, parts, strict=True)]
+    )

@@ -1,7 +1,8 @@
 """One column of a train: a NumPy array and, where there are NULLs, a mask.
 
-Physical types: boolean is `bool_`; int, bigint, timestamp (us), date (days), interval (us) and decimals of at most 18 digits (unscaled) are
-`int64`; double is `float64`; strings, arrays and wider decimals are `int64` codes of a `Dictionary`.
+Physical types: boolean is `bool_`; int, bigint, timestamp (us), date (days), interval (us) and decimals of at most 18
+digits (unscaled) are `int64`; double is `float64`; strings, arrays and wider decimals are `int64` codes of a
+`Dictionary`.
 """
 
 from __future__ import annotations
@@ -46,7 +47,8 @@ def interned(t: Type) -> bool:
 
 
 def words(vector: Vector) -> Array:
-    """The values as int64 words that are equal exactly where SQL groups values as equal (-0.0 is 0.0, NaN is NaN); NULL words are 0."""
+    """The values as int64 words that are equal exactly where SQL groups values as equal (-0.0 is 0.0, NaN is NaN);
+    NULL words are 0."""
     values = vector.values
     if values.dtype == np.float64:
         values = np.where(np.isnan(values), np.nan, values + 0.0).view(np.int64)
