@@ -1,4 +1,4 @@
-"""The bootstrap, in small checkouts of its own whose locks are empty: an environment without packages, made in seconds."""
+"""The bootstrap, in small checkouts of its own with empty locks: an environment without packages, made in seconds."""
 
 from __future__ import annotations
 
