@@ -67,18 +67,51 @@ Sliding = SlideRange | SlideRows
 WindowSpec = Range | Rows | SlideRange | SlideRows
 
 
+UNITS = (
+    ("Day", 86_400_000_000),
+    ("Hour", 3_600_000_000),
+    ("Minute", 60_000_000),
+    ("Second", 1_000_000),
+    ("Millisecond", 1000),
+)
+
+
+def format_duration(microseconds: int) -> str:
+    """A duration in the largest unit that divides it.
+
+    >>> format_duration(120_000_000), format_duration(1_500_000), format_duration(7)
+    ('2 Minutes', '1500 Milliseconds', '7')
+    """
+    for name, size in UNITS:
+        if microseconds and microseconds % size == 0:
+            count = microseconds // size
+            return f"{count} {name}{'' if count == 1 else 's'}"
+    return str(microseconds)
+
+
 def format_window(spec: WindowSpec) -> str:
     """`spec` as CQL writes it.
 
-    >>> format_window(Rows(5, ("a",))), format_window(SlideRange(10, 2))
-    ('[Partition By a Rows 5]', '[Range 10 Slide 2]')
+    >>> format_window(Rows(5, ("a",))), format_window(SlideRange(10_000_000, 2_000_000))
+    ('[Partition By a Rows 5]', '[Range 10 Seconds Slide 2 Seconds]')
     """
-    by = f"Partition By {', '.join(spec.by)} " if isinstance(spec, Rows | SlideRows) and spec.by else ""
-    on = f" On {spec.on}" if isinstance(spec, Range | SlideRange) and spec.on else ""
-    slide = f" Slide {spec.slide}" if isinstance(spec, Sliding) else ""
-    origin = f" Origin {spec.origin}" if isinstance(spec, Sliding) and spec.origin else ""
     if isinstance(spec, Range) and spec.size == 0 and not spec.on:
         return "[Now]"
-    size = spec.size if isinstance(spec, Range | SlideRange) else spec.count
-    word = "Range" if isinstance(spec, Range | SlideRange) else "Rows"
-    return f"[{by}{word} {'Unbounded' if size is None else size}{slide}{origin}{on}]"
+    size: int | float | None
+    if isinstance(spec, Rows | SlideRows):
+        show, size, word, on = _plain, spec.count, "Rows", ""
+        by = f"Partition By {', '.join(spec.by)} " if spec.by else ""
+    else:
+        show, size, word, by = (_plain if spec.on else _duration), spec.size, "Range", ""
+        on = f" On {spec.on}" if spec.on else ""
+    slide = f" Slide {show(spec.slide)}" if isinstance(spec, Sliding) else ""
+    origin = f" Origin {show(spec.origin)}" if isinstance(spec, Sliding) and spec.origin else ""
+    return f"[{by}{word} {'Unbounded' if size is None else show(size)}{slide}{origin}{on}]"
+
+
+def _plain(value: int | float) -> str:
+    return str(value)
+
+
+def _duration(value: int | float) -> str:
+    return format_duration(int(value))
