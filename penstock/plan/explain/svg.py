@@ -13,7 +13,7 @@ HEIGHT: Final = 44
 GAP_X: Final = 70
 GAP_Y: Final = 18
 MARGIN: Final = 24
-LABEL_CHARACTERS: Final = 38
+LABEL_CHARACTERS: Final = 32
 FILLS: Final = {"stream": "#e8f1fb", "relation": "#eef7ea", "query": "#fff3d6"}
 STYLE: Final = (
     "text{font:12px ui-monospace,Menlo,Consolas,monospace;fill:#1b2733}"
@@ -24,24 +24,25 @@ Point = tuple[float, float]
 
 def to_svg(shown: Graph) -> str:
     """A self-contained SVG document; the full label and the columns of a box are its tooltip."""
-    layers = _ordered(_layers(shown), shown)
-    places: dict[int, Point] = {
-        n: (MARGIN + x * (WIDTH + GAP_X), y) for x, layer in enumerate(layers) for n, y in _column(layer)
-    }
-    answers = _answers(shown, places, MARGIN + len(layers) * (WIDTH + GAP_X))
-    arrows = [_arrow(places[i], places[v.number]) for v in shown.vertices for i in v.inputs]
-    arrows += [_arrow(places[root], place) for _, root, place in answers]
-    boxes = [_box(places[v.number], f"#{v.number} {v.label}", _tooltip(v), FILLS[v.kind]) for v in shown.vertices]
-    boxes += [_box(place, f"query {name}", name, FILLS["query"]) for name, _, place in answers]
-    corners = [*places.values(), *(place for _, _, place in answers)]
-    width = max((x for x, _ in corners), default=0) + WIDTH + MARGIN
-    height = max((y for _, y in corners), default=0) + HEIGHT + MARGIN
-    return _document(width, height, arrows + boxes)
+    boxes = [*shown.vertices, *_answers(shown)]
+    layers = _ordered(_layers(boxes), boxes)
+    places = {n: (MARGIN + x * (WIDTH + GAP_X), y) for x, layer in enumerate(layers) for n, y in _column(layer)}
+    arrows = [_arrow(places[i], places[v.number]) for v in boxes for i in v.inputs]
+    width = max((x for x, _ in places.values()), default=0) + WIDTH + MARGIN
+    height = max((y for _, y in places.values()), default=0) + HEIGHT + MARGIN
+    return _document(width, height, arrows + [_box(places[v.number], v) for v in boxes])
 
 
-def _layers(shown: Graph) -> list[list[int]]:
+def _answers(shown: Graph) -> list[Vertex]:
+    """A vertex for each query, numbered below 0, that reads the operator which delivers its result."""
+    return [
+        Vertex(-i, f"query {name}", "query", (), (root,), (name,)) for i, (name, root) in enumerate(shown.results, 1)
+    ]
+
+
+def _layers(boxes: list[Vertex]) -> list[list[int]]:
     depth: dict[int, int] = {}
-    for v in shown.vertices:
+    for v in boxes:
         depth[v.number] = 1 + max((depth[i] for i in v.inputs), default=-1)
     layers: list[list[int]] = [[] for _ in range(1 + max(depth.values(), default=-1))]
     for number, d in depth.items():
@@ -49,9 +50,9 @@ def _layers(shown: Graph) -> list[list[int]]:
     return layers
 
 
-def _ordered(layers: list[list[int]], shown: Graph) -> list[list[int]]:
+def _ordered(layers: list[list[int]], boxes: list[Vertex]) -> list[list[int]]:
     """Each layer sorted by the mean place of its inputs (the barycenter rule)."""
-    inputs = {v.number: v.inputs for v in shown.vertices}
+    inputs = {v.number: v.inputs for v in boxes}
     place: dict[int, float] = {}
     for layer in layers:
         layer.sort(key=lambda n: sum(place[i] for i in inputs[n]) / len(inputs[n]) if inputs[n] else float(n))
@@ -63,22 +64,18 @@ def _column(layer: list[int]) -> list[tuple[int, float]]:
     return [(n, MARGIN + y * (HEIGHT + GAP_Y)) for y, n in enumerate(layer)]
 
 
-def _answers(shown: Graph, places: dict[int, Point], x: float) -> list[tuple[str, int, Point]]:
-    ordered = sorted(shown.results, key=lambda r: places[r[1]][1])
-    return [(name, root, (x, MARGIN + i * (HEIGHT + GAP_Y))) for i, (name, root) in enumerate(ordered)]
-
-
 def _tooltip(vertex: Vertex) -> str:
     columns = ", ".join(f"{name} {kind}" for name, kind in vertex.schema)
     return "\n".join([vertex.label, f"{vertex.kind} ({columns})", f"for {', '.join(vertex.queries)}", *vertex.notes])
 
 
-def _box(place: Point, label: str, tooltip: str, fill: str) -> str:
+def _box(place: Point, vertex: Vertex) -> str:
     x, y = place
+    label = vertex.label if vertex.number < 0 else f"#{vertex.number} {vertex.label}"
     short = label if len(label) <= LABEL_CHARACTERS else label[: LABEL_CHARACTERS - 1] + "…"
     return (
-        f"<g><title>{escape(tooltip)}</title>"
-        f'<rect x="{x:g}" y="{y:g}" width="{WIDTH}" height="{HEIGHT}" fill="{fill}"/>'
+        f"<g><title>{escape(_tooltip(vertex))}</title>"
+        f'<rect x="{x:g}" y="{y:g}" width="{WIDTH}" height="{HEIGHT}" fill="{FILLS[vertex.kind]}"/>'
         f'<text x="{x + 10:g}" y="{y + HEIGHT / 2 + 4:g}">{escape(short)}</text></g>'
     )
 
