@@ -1,0 +1,1 @@
+"""Numba kernels over flat arrays: driven by data, no code made per query."""
