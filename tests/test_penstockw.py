@@ -173,7 +173,7 @@ def test_an_old_python_is_refused_with_what_to_do(tmp_path: Path) -> None:
         (old / tool).symlink_to(str(shutil.which(tool)))
     done = run(checkout / "penstockw", "check", cwd=tmp_path, PATH=str(old), PENSTOCK_PYTHON="python3")
     assert done.returncode == 1
-    assert "no Python from 3.11 to 3.14 found (Python 3.9.1)" in done.stderr
+    assert "no Python from 3.11 to 3.14 found (python3 is Python 3.9.1)" in done.stderr
     assert "apt-get install python3" in done.stderr
 
 
