@@ -1,0 +1,153 @@
+"""What can be wrong with a topology, said with place, cause and help."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
+
+from penstock.cluster.topology import Topology, node_edges, query_ends
+from penstock.errors import Diagnostic, PenstockError, Span, unknown
+
+Path: TypeAlias = tuple[str | int, ...]
+Place: TypeAlias = Callable[[Path], Span | None]
+
+
+def checked(topology: Topology, place: Place = lambda path: None, text: str | None = None,
+            source: str = "<topology>") -> Topology:
+    """`topology`, if nothing is wrong with it; `place` finds the text of a part, by its path in the description.
+
+    >>> from penstock.cluster.topology import Node, Operator
+    >>> checked(Topology((Node("A", 1.0),), (), (Operator("f", "a", 1.0),)))
+    Traceback (most recent call last):
+    penstock.errors.PenstockError: <topology>  unknown node 'a'
+        known: A
+        help: did you mean 'A'?
+    """
+    for rules in (_names, _numbers, _references, _cycles, _node_cycles, _ends):
+        found = [_located(diagnostic, place(path)) for path, diagnostic in rules(topology)]
+        if found:
+            raise PenstockError(*found, text=text, source=source)
+    return topology
+
+
+Problem: TypeAlias = tuple[Path, Diagnostic]
+
+
+def _located(diagnostic: Diagnostic, span: Span | None) -> Diagnostic:
+    return Diagnostic(diagnostic.message, span, diagnostic.notes, diagnostic.help)
+
+
+def _names(topology: Topology) -> Iterator[Problem]:
+    if not topology.nodes:
+        yield ("nodes",), Diagnostic("a topology needs at least one node", help="add `nodes:`, each with a capacity")
+    if not topology.inputs:
+        yield ("inputs",), Diagnostic("a topology needs at least one input", help="add `inputs:`")
+    kinds = [("nodes", topology.nodes), ("queries", topology.queries)]
+    for kind, things in kinds:
+        for name, times in Counter(thing.name for thing in things).items():
+            if times > 1:
+                yield (kind, name), Diagnostic(f"{times} {kind} are called '{name}'", help="give each its own name")
+    streams = [("inputs", i.name) for i in topology.inputs] + [("operators", o.name) for o in topology.operators]
+    for name, times in Counter(name for _, name in streams).items():
+        if times > 1:
+            kind = [k for k, n in streams if n == name][-1]
+            yield (kind, name), Diagnostic(f"{times} streams are called '{name}'", help="inputs and operators share names")
+
+
+def _numbers(topology: Topology) -> Iterator[Problem]:
+    for node in topology.nodes:
+        if not math.isfinite(node.capacity) or node.capacity < 0:
+            yield ("nodes", node.name, "capacity"), _number(f"capacity of node '{node.name}'", node.capacity)
+    for operator in topology.operators:
+        for field, value in (("cost", operator.cost), ("selectivity", operator.selectivity)):
+            if not math.isfinite(value) or value < 0:
+                yield ("operators", operator.name, field), _number(f"{field} of operator '{operator.name}'", value)
+    for query in topology.queries:
+        if not math.isfinite(query.weight) or query.weight < 0:
+            yield ("queries", query.name, "weight"), _number(f"weight of query '{query.name}'", query.weight)
+
+
+def _number(what: str, value: float) -> Diagnostic:
+    return Diagnostic(f"{what} is {value:g}", help="it must be a finite number, zero or more")
+
+
+def _references(topology: Topology) -> Iterator[Problem]:
+    nodes = [n.name for n in topology.nodes]
+    streams = [i.name for i in topology.inputs] + [o.name for o in topology.operators]
+    for operator in topology.operators:
+        yield from _operator_references(operator.name, operator.node, operator.inputs, nodes, streams)
+    for given in topology.inputs:
+        path: Path = ("inputs", given.name)
+        if given.node is not None and given.node not in nodes:
+            yield (*path, "node"), unknown("node", given.node, nodes)
+        if not any(given.name in o.inputs for o in topology.operators):
+            yield path, Diagnostic(f"no operator reads input '{given.name}'", help="remove it, or read it `from:` one")
+        elif given.node is None and len({o.node for o in topology.operators if given.name in o.inputs}) > 1:
+            yield path, Diagnostic(f"several nodes read input '{given.name}'", help="say at which `node:` it arrives")
+    operators = [o.name for o in topology.operators]
+    for query in topology.queries:
+        if query.source not in operators:
+            yield ("queries", query.name, "from"), unknown("operator", query.source, operators)
+
+
+def _operator_references(name: str, node: str, reads: tuple[str, ...], nodes: list[str],
+                         streams: list[str]) -> Iterator[Problem]:
+    path: Path = ("operators", name)
+    if node not in nodes:
+        yield (*path, "node"), unknown("node", node, nodes)
+    if not reads:
+        yield path, Diagnostic(f"operator '{name}' reads nothing", help="name its stream, or streams, in `from:`")
+    for position, stream in enumerate(reads):
+        if stream not in streams:
+            yield (*path, "from", position), unknown("stream", stream, streams)
+        elif stream in reads[:position]:
+            yield (*path, "from", position), Diagnostic(f"operator '{name}' reads '{stream}' twice")
+
+
+def _cycles(topology: Topology) -> Iterator[Problem]:
+    reads = {o.name: [s for s in o.inputs] for o in topology.operators}
+    cycle = _cycle(reads)
+    if cycle:
+        message = f"operators feed each other in a cycle: {' <- '.join(cycle)}"
+        yield ("operators", cycle[0], "from"), Diagnostic(message, help="a query network has no loops")
+
+
+def _node_cycles(topology: Topology) -> Iterator[Problem]:
+    feeds: dict[str, list[str]] = {n.name: [] for n in topology.nodes}
+    for up, down in node_edges(topology):
+        feeds[down].append(up)
+    cycle = _cycle(feeds)
+    if cycle:
+        message = f"nodes feed each other in a cycle: {' <- '.join(cycle)}"
+        yield ("nodes", cycle[0]), Diagnostic(message, help="move operators so that streams flow one way")
+
+
+def _ends(topology: Topology) -> Iterator[Problem]:
+    for name, times in Counter(q.name for q in query_ends(topology)).items():
+        if times > 1:
+            notes = ("an operator that nobody reads is a query end of its own name",)
+            yield ("queries", name), Diagnostic(f"{times} query ends are called '{name}'", notes=notes)
+
+
+def _cycle(edges: dict[str, list[str]]) -> list[str]:
+    """A closed walk along `edges`, first name repeated at the end, or nothing."""
+    state: dict[str, int] = {}
+    trail: list[str] = []
+
+    def visit(name: str) -> list[str]:
+        if state.get(name) == 1:
+            return [*trail[trail.index(name):], name]
+        if state.get(name) == 2 or name not in edges:
+            return []
+        state[name] = 1
+        trail.append(name)
+        for following in edges[name]:
+            if found := visit(following):
+                return found
+        trail.pop()
+        state[name] = 2
+        return []
+
+    return next((found for name in edges if (found := visit(name))), [])

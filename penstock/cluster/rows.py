@@ -1,0 +1,92 @@
+"""Rows of a feasible input table for one stream: what one tuple per second costs and brings, per set of branches kept.
+
+Feasible inputs form a convex set that starts at zero, so a table need not list a grid of points: each row is a direction, one tuple
+per second of one stream together with a complementary local plan (which branches of the splits below keep it), and every feasible
+input is a mix of rows. A row's own corner is its rate limit, the smallest of capacity / load over the nodes (section 5.5.2).
+
+| paper                     | here            | meaning                                                    | unit |
+|---------------------------|-----------------|------------------------------------------------------------|------|
+| score of an entry         | `scores[k]`     | score per tuple                                            | 1    |
+| load c_i                  | `loads[k, n]`   | load on node n per tuple                                   | s    |
+| complementary local plan  | `plans[k, l]`   | tuples past branch l per tuple of the stream               | 1    |
+|                           | `promises[k]`   | best score among all rows, pruned ones too, that k answers for | 1 |
+
+Reference: Tatbul, sections 5.5.1 to 5.5.3; rows as directions are ours.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.cluster.flows import Floats
+
+Keys: TypeAlias = NDArray[np.uint64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """Rows of one stream, as parallel arrays. `keys` name a row across versions of a table."""
+
+    keys: Keys
+    scores: Floats
+    promises: Floats
+    loads: Floats
+    plans: Floats
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+    def taken(self, index: NDArray[np.intp]) -> Rows:
+        """The rows at `index`."""
+        return Rows(self.keys[index], self.scores[index], self.promises[index], self.loads[index], self.plans[index])
+
+    @property
+    def idle(self) -> NDArray[np.bool_]:
+        """Rows that use nothing and bring nothing: everything is dropped at once."""
+        return (self.scores == 0) & ~self.loads.any(axis=1)
+
+
+def single(name: str, score: float, nodes: int, branches: int) -> Rows:
+    """One row without load."""
+    value = np.array([score])
+    return Rows(np.array([key(name)]), value, value, np.zeros((1, nodes)), np.zeros((1, branches)))
+
+
+def through_operator(rows: Rows, node: int, cost: float, selectivity: float) -> Rows:
+    """`rows` seen from before an operator: reverse mapping by its selectivity, plus its own cost (section 5.5.3)."""
+    loads = rows.loads * selectivity
+    loads[:, node] += cost
+    return Rows(rows.keys, rows.scores * selectivity, rows.promises * selectivity, loads, rows.plans * selectivity)
+
+
+def through_branch(rows: Rows, name: str, branch: int) -> Rows:
+    """`rows` seen from before a branch that may be dropped: the same rows kept, and one that drops everything."""
+    plans = rows.plans.copy()
+    plans[:, branch] += 1.0
+    kept = Rows(rows.keys + key(name), rows.scores, rows.promises, rows.loads, plans)
+    return joined(kept, single(f"not {name}", 0.0, rows.loads.shape[1], rows.plans.shape[1]))
+
+
+def joined(first: Rows, second: Rows) -> Rows:
+    """Both sets of rows."""
+    return Rows(*(np.concatenate(pair) for pair in zip(_arrays(first), _arrays(second), strict=True)))
+
+
+def combined(first: Rows, second: Rows) -> Rows:
+    """Every row of one branch with every row of its sibling: loads, scores and plans add up (section 5.5.3)."""
+    a, b = (grid.ravel() for grid in np.indices((len(first), len(second))))
+    return Rows(*(x[a] + y[b] for x, y in zip(_arrays(first), _arrays(second), strict=True)))
+
+
+def key(name: str) -> np.uint64:
+    """A number that stands for a name on every machine."""
+    return np.uint64(int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "big"))
+
+
+def _arrays(rows: Rows) -> tuple[Keys, Floats, Floats, Floats, Floats]:
+    return rows.keys, rows.scores, rows.promises, rows.loads, rows.plans
