@@ -140,6 +140,16 @@ class Train:
             columns, self._ts, self._sign, self._seq, self._arrival, self._weight, self._ids, heads=self._heads
         )
 
+    def unplaced(self) -> Train:
+        """The same elements without a place of their own in a stream or a store (`seq`, `ids`)."""
+        return Train(self._columns, self._ts, self._sign, None, self._arrival, self._weight,
+                     rows=self._rows, heads=self._heads)  # fmt: skip
+
+    def as_stream(self) -> Train:
+        """The same elements as the `+` of a derived stream: without signs, `seq` and `ids`."""
+        return Train(self._columns, self._ts, None, None, self._arrival, self._weight,
+                     rows=self._rows, heads=self._heads)  # fmt: skip
+
     def dense(self) -> Train:
         """The same elements, everything gathered."""
         if self._rows is None and self._heads is None:
