@@ -12,9 +12,10 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any, Final
 
-from penstock.plan.expressions import Expression, Literal
+from penstock.plan.expressions import Expression
 from penstock.plan.functions.decimals import EXACT, fitted, result_type
 from penstock.plan.functions.function import Bind, Function, Meaning, Shape, define
+from penstock.plan.functions.signature import narrow
 from penstock.plan.types import BIGINT, DATE, DOUBLE, INT, INTERVAL, NULL, TIMESTAMP, Type, decimal, digits
 
 BITS: Final = {"int": 31, "date": 31}
@@ -157,9 +158,8 @@ def as_exact(t: Type, argument: Expression) -> Type:
     """The decimal type that holds an exact number; a whole constant needs only the digits that it has."""
     if t.name == "decimal":
         return t
-    if isinstance(argument, Literal) and isinstance(argument.value, int):
-        return decimal(len(str(abs(argument.value))), 0)
-    return decimal(*digits(t))
+    narrowed = narrow(argument, (decimal(),))
+    return narrowed if narrowed.name == "decimal" else decimal(*digits(t))
 
 
 def _exact(symbol: str, decimals: list[Type], types: list[Type]) -> Shape:

@@ -95,12 +95,26 @@ def coercible(argument: Expression, wanted: Type) -> bool:
 
 def unified(arguments: Sequence[Expression]) -> Type | None:
     """The common type of `arguments`; string constants give way to the type of the others."""
-    firm = [a.type for a in arguments if not (isinstance(a, Literal) and a.type == STRING)]
+    types = [a.type for a in arguments]
+    firm = [narrow(a, types) for a in arguments if not (isinstance(a, Literal) and a.type == STRING)]
     loose = [a.type for a in arguments if isinstance(a, Literal) and a.type == STRING]
     common = common_type(firm)
     if common is None or common == NULL:
         return common_type([*firm, *loose])
     return common if all(coercible(a, common) for a in arguments) else None
+
+
+def narrow(argument: Expression, among: Sequence[Type]) -> Type:
+    """The type of `argument`; beside decimals a whole constant is a decimal of only the digits that it has.
+
+    >>> str(narrow(Literal(100, BIGINT), [decimal(10, 2)])), str(narrow(Literal(100, BIGINT), [DOUBLE]))
+    ('decimal(3,0)', 'bigint')
+    """
+    whole = isinstance(argument, Literal) and argument.type.name in ("int", "bigint") and argument.value is not None
+    if whole and any(t.name == "decimal" for t in among):
+        assert isinstance(argument, Literal)
+        return decimal(len(str(abs(argument.value))), 0)
+    return argument.type
 
 
 def _spread(signature: Signature, count: int) -> tuple[str, ...] | None:
