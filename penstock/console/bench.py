@@ -1,0 +1,76 @@
+"""Runs benchmarks and writes their figures with what they depend on: revision, seed, machine, limits."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import platform
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+from penstock.errors import PenstockError, unknown
+
+NAMES: Final = ("lane", "distributed")
+ROOT: Final = Path(__file__).resolve().parents[2]
+Figure = dict[str, Any]
+
+
+def run_benchmark(name: str | None, json_file: Path | None, full: bool, seed: int, say: Callable[[str], None]) -> None:
+    """Runs the benchmark `name` (all of them for None), prints each figure and writes them to `json_file`."""
+    if name is not None and name not in NAMES:
+        raise PenstockError(unknown("benchmark", name, NAMES))
+    report = _surroundings(seed)
+    limits: list[str] = []
+    figures: list[Figure] = []
+    for each in NAMES if name is None else (name,):
+        module = _module(each)
+        limits.extend(getattr(module, "LIMITS", ()))
+        for figure in module.run(full=full, seed=seed):
+            figures.append(figure)
+            say(describe(figure))
+    if json_file is not None:
+        json_file.write_text(json.dumps({**report, "limits": limits, "figures": figures}, indent=2), encoding="utf-8")
+
+
+def describe(figure: Figure) -> str:
+    """A figure on one line.
+
+    >>> describe({"name": "join", "value": 8.1e6, "unit": "elements/s", "spread": 2e5, "bar": 5e6, "holds": True})
+    'holds  join: 8.1e+06 elements/s (spread 2e+05, bar 5e+06)'
+    """
+    verdict = "holds" if figure["holds"] else "FAILS"
+    bar = "" if figure["bar"] is None else f", bar {figure['bar']:g}"
+    spread = "" if figure["spread"] is None else f"spread {figure['spread']:.3g}"
+    inside = (spread + bar).removeprefix(", ")
+    return f"{verdict}  {figure['name']}: {figure['value']:.4g} {figure['unit']}" + (f" ({inside})" if inside else "")
+
+
+def _module(name: str) -> Any:
+    try:
+        return importlib.import_module(f"benchmarks.{name}")
+    except ModuleNotFoundError as error:
+        if error.name not in ("benchmarks", f"benchmarks.{name}"):
+            raise PenstockError(
+                f"the benchmark '{name}' needs the package '{error.name}': run it with ./penstockw"
+            ) from None
+        raise PenstockError("the benchmarks are part of the source checkout: run ./penstockw bench there") from None
+
+
+def _surroundings(seed: int) -> dict[str, Any]:
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    machine = (
+        f"{platform.machine()}, {os.cpu_count()} cores, {memory / 2**30:.0f} GiB, Python {platform.python_version()}"
+    )
+    revision = _git("rev-parse", "HEAD")
+    return {"revision": revision, "dirty": bool(_git("status", "--porcelain")), "seed": seed, "machine": machine}
+
+
+def _git(*arguments: str) -> str:
+    try:
+        done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True, timeout=30)
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return done.stdout.strip()

@@ -1,0 +1,113 @@
+"""The `penstock` command. Each command is thin: it reads files, calls the library, prints. Mistakes end with exit code
+2 and no traceback."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from penstock.console.bench import run_benchmark
+from penstock.errors import PenstockError, unknown
+
+app = typer.Typer(
+    help="Continuous queries over streams that burst, answered within their delay.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+Script = Annotated[Path, typer.Argument(metavar="APP.CQL", help="The CQL script.")]
+
+
+@app.command()
+def check(script: Script) -> None:
+    """Parse and bind a script; say what is wrong, where, and what to try."""
+    from penstock.cql import compile_script
+
+    network = compile_script(_read(script), str(script))
+    counts = (("stream", network.streams), ("relation", network.relations))
+    listed = ", ".join(f"{len(items)} {word}{'' if len(items) == 1 else 's'}" for word, items in counts)
+    typer.echo(f"{script}: {listed}")
+    for query in network.queries:
+        columns = ", ".join(f"{f.name} {f.type}" for f in query.root.schema)
+        typer.echo(f"  {query.name}: {query.root.kind.value} ({columns})")
+
+
+@app.command()
+def explain(
+    script: Script,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
+    svg: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a picture.")] = None,
+    raw: Annotated[bool, typer.Option(help="Show the plan before the rewrites.")] = False,
+) -> None:
+    """Show the network that a script's queries form: operators, sharing, stores; for a topology (.yaml), its nodes and
+    loads."""
+    if script.suffix in (".yaml", ".yml"):
+        from penstock.cluster import explain as explain_topology
+        from penstock.cluster import read_topology
+
+        typer.echo(explain_topology(read_topology(script)))
+        return
+    from penstock.cql import compile_script
+    from penstock.plan.explain import graph, to_json, to_svg, to_text
+    from penstock.plan.rewrites import optimize
+
+    network = compile_script(_read(script), str(script))
+    shown = graph(network if raw else optimize(network))
+    if svg is not None:
+        _write(svg, to_svg(shown))
+    typer.echo(to_json(shown) if as_json else to_text(shown))
+
+
+@app.command()
+def plan(
+    topology: Annotated[Path, typer.Argument(metavar="TOPOLOGY.YAML", help="Nodes, capacities, operators, streams.")],
+    rates: Annotated[str, typer.Option(help="Input rates: 'a=120,b=80', or in the topology's order '120,80'.")],
+    epsilon: Annotated[float, typer.Option(help="How far below the optimum a plan may stay, in percent.")] = 5.0,
+) -> None:
+    """Plan distributed load shedding: which node drops what, the score, the optimum and the bound."""
+    from penstock.cluster import describe_plan
+
+    typer.echo(describe_plan(topology, epsilon, rates))
+
+
+@app.command()
+def bench(
+    name: Annotated[str | None, typer.Argument(help="lane, distributed, ...; all of them when left out.")] = None,
+    json_file: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the figures as JSON.")] = None,
+    full: Annotated[bool, typer.Option(help="Everything, not only the short version.")] = False,
+    seed: Annotated[int, typer.Option(help="The seed of every generated input.")] = 0,
+) -> None:
+    """Measure, after checking the outputs; every figure with its bar and whether it holds."""
+    run_benchmark(name, json_file, full, seed, typer.echo)
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        siblings = [p.name for p in path.parent.glob("*.cql")] if path.parent.is_dir() else []
+        if isinstance(error, FileNotFoundError):
+            raise PenstockError(unknown("file", path.name, siblings)) from None
+        raise PenstockError(f"cannot read {path}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise PenstockError(f"{path} is not a text in UTF-8") from None
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise PenstockError(f"cannot write {path}: {error.strerror}") from None
+
+
+def main() -> int:
+    """Runs the command line; the exit code is 2 for a mistake in what was given."""
+    try:
+        app()
+    except PenstockError as error:
+        print(error, file=sys.stderr)
+        return 2
+    return 0
