@@ -1,0 +1,182 @@
+"""What a join's predicate says to each step of its pipelines: equalities to look up, ranges to search, the rest to check.
+
+Equalities are transitive, so they are kept as classes of equal expressions, each over one side (Babu's join on one
+attribute of all streams is one class): a step to side j looks up every class that has a member on j and one on a side
+that is joined already. Where there is none, comparisons between an expression of j and sides that are joined give the
+range of that expression's values to look at. Every other conjunct is checked as soon as its columns are there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from penstock.operators.columns.vector import interned
+from penstock.plan.expressions import Call, Column, Expression, columns, conjunction, conjuncts, transform
+from penstock.plan.functions import call
+from penstock.plan.nodes import Join
+from penstock.plan.types import Type
+
+MIRRORED: Final = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """An expression over the columns of one side, as that side names them."""
+
+    side: int
+    expression: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """`term` compared with `limit`, an expression over other sides (named `i.x`); `operator` is <, <=, > or >=."""
+
+    term: Term
+    operator: str
+    limit: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """A join predicate taken apart. `local[i]` filters side i on its own; `checks` are the conjuncts over several sides
+    that no class holds, in their order."""
+
+    classes: tuple[tuple[Term, ...], ...]
+    local: tuple[tuple[Expression, ...], ...]
+    checks: tuple[Expression, ...]
+
+    def terms(self, side: int) -> list[tuple[Term, ...]]:
+        """For each class the terms on `side`."""
+        return [tuple(t for t in members if t.side == side) for members in self.classes]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One join operator of a pipeline: `keys` pairs a term of `side` with one of a side joined before it, `bounds` are
+    used where there are no keys, `checks` is what remains to be true then."""
+
+    side: int
+    keys: tuple[tuple[Term, Term], ...]
+    bounds: tuple[Bound, ...]
+    checks: Expression
+
+
+def conditions(node: Join) -> Conditions:
+    """The predicate of `node`, taken apart."""
+    local: list[list[Expression]] = [[] for _ in node.members]
+    equal: list[tuple[Term, Term]] = []
+    checks: list[Expression] = []
+    for conjunct in conjuncts(node.predicate):
+        sides = sides_of(conjunct)
+        pair = equality(conjunct)
+        if len(sides) < 2:
+            local[min(sides, default=0)].append(localised(conjunct))
+        elif pair is not None:
+            equal.append(pair)
+        else:
+            checks.append(conjunct)
+    return Conditions(_classes(equal), tuple(map(tuple, local)), tuple(checks))
+
+
+def greedy_order(conditions: Conditions, start: int, count: int) -> tuple[int, ...]:
+    """An order of the other sides for the pipeline of `start`: next comes the side that most classes connect with those
+    joined already, then the one that most conjuncts do; ties fall to the position."""
+    joined, order = {start}, []
+    while len(order) < count - 1:
+        rest = [j for j in range(count) if j not in joined]
+        best = max(rest, key=lambda j: (_connections(conditions, joined, j), -j))
+        joined.add(best)
+        order.append(best)
+    return tuple(order)
+
+
+def steps(conditions: Conditions, start: int, order: Sequence[int]) -> list[Step]:
+    """The pipeline of `start` that joins the other sides in `order`."""
+    joined, waiting, result = {start}, list(conditions.checks), []
+    for side in order:
+        keys = _keys(conditions, joined, side)
+        ready = [c for c in waiting if sides_of(c) <= joined | {side}]
+        waiting = [c for c in waiting if c not in ready]
+        bounds = () if keys else tuple(b for c in ready if (b := bound(c, side)) is not None)
+        result.append(Step(side, keys, bounds, conjunction(tuple(ready))))
+        joined.add(side)
+    return result
+
+
+def sides_of(expression: Expression) -> set[int]:
+    """The positions of the inputs whose columns `expression` reads."""
+    return {int(name.partition(".")[0]) for name in columns(expression)}
+
+
+def localised(expression: Expression) -> Expression:
+    """`expression` with its columns as the one side that it reads names them."""
+
+    def rename(e: Expression) -> Expression:
+        return Column(e.name.partition(".")[2], e.type) if isinstance(e, Column) else e
+
+    return transform(expression, rename)
+
+
+def equality(conjunct: Expression) -> tuple[Term, Term] | None:
+    """The two terms that `conjunct` equates, where it does so across two sides."""
+    if not isinstance(conjunct, Call) or conjunct.function != "=":
+        return None
+    if not comparable(conjunct.arguments[0].type, conjunct.arguments[1].type):
+        widened = call("=", *conjunct.arguments)
+        assert isinstance(widened, Call)
+        conjunct = widened
+    a, b = conjunct.arguments
+    if not (len(sides_of(a)) == len(sides_of(b)) == 1) or sides_of(a) == sides_of(b):
+        return None
+    return _term(a), _term(b)
+
+
+def comparable(a: Type, b: Type) -> bool:
+    """True where equal values of the two types have equal words."""
+    if a == b or {a.name, b.name} == {"int", "bigint"}:
+        return True
+    return a.name == b.name == "decimal" and a.scale == b.scale and interned(a) == interned(b) == False  # noqa: E712
+
+
+def bound(conjunct: Expression, side: int) -> Bound | None:
+    """`conjunct` as a bound on a term of `side`, where it compares one with other sides."""
+    if not isinstance(conjunct, Call) or conjunct.function not in MIRRORED:
+        return None
+    a, b = conjunct.arguments
+    if sides_of(a) == {side} and side not in sides_of(b):
+        return Bound(_term(a), conjunct.function, b)
+    if sides_of(b) == {side} and side not in sides_of(a):
+        return Bound(_term(b), MIRRORED[conjunct.function], a)
+    return None
+
+
+def _term(expression: Expression) -> Term:
+    (side,) = sides_of(expression)
+    return Term(side, localised(expression))
+
+
+def _classes(equal: Sequence[tuple[Term, Term]]) -> tuple[tuple[Term, ...], ...]:
+    """The equivalence classes under `equal`, members in the order in which they were named."""
+    classes: list[list[Term]] = []
+    for pair in equal:
+        touched = [c for c in classes if pair[0] in c or pair[1] in c]
+        merged = list(dict.fromkeys([t for c in touched for t in c] + list(pair)))
+        classes = [c for c in classes if c not in touched] + [merged]
+    return tuple(map(tuple, classes))
+
+
+def _keys(conditions: Conditions, joined: set[int], side: int) -> tuple[tuple[Term, Term], ...]:
+    keys = []
+    for members in conditions.classes:
+        here = [t for t in members if t.side == side]
+        there = [t for t in members if t.side in joined]
+        if here and there:
+            keys.append((here[0], there[0]))
+    return tuple(keys)
+
+
+def _connections(conditions: Conditions, joined: set[int], side: int) -> tuple[int, int]:
+    checks = [s for s in map(sides_of, conditions.checks) if side in s and s <= joined | {side}]
+    return len(_keys(conditions, joined, side)), len(checks)

@@ -1,0 +1,204 @@
+"""One input of a join: its rows, their lifetimes in the current interval, and the indexes over them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from penstock.operators.base import Context
+from penstock.operators.columns.train import Train
+from penstock.operators.columns.vector import Array, Vector, interned, words
+from penstock.operators.join_conditions import Conditions, Term
+from penstock.operators.join_index import HashIndex, Pairs
+from penstock.operators.join_rows import Move, moved, side_rows
+from penstock.operators.kernels.join import NEVER, VACANT, mark, settle
+from penstock.operators.kernels.join_chains import mix_into
+from penstock.operators.vector_eval import compiled, predicate
+from penstock.plan.expressions import Column, conjunction
+from penstock.plan.node import Node
+from penstock.plan.types import Type
+
+
+@dataclass(slots=True)
+class Delta:
+    """The elements of one side in the current interval: event numbers and places of their rows."""
+
+    train: Train
+    sign: Array
+    positions: Array
+    events: Array = field(default_factory=lambda: np.empty(0, np.int32))
+    probing: Array | None = None
+    """Where not all elements take part: those that do."""
+
+
+class Side:
+    """Input `number` of a join. An interval is `possible`, `begin`, any number of probes, `end`."""
+
+    def __init__(self, number: int, node: Node, conditions: Conditions, context: Context) -> None:
+        self.number = number
+        self.schema = node.schema
+        self.rows = side_rows(node, context)
+        self._classes = [terms for terms in conditions.terms(number) if terms]
+        self._terms = {t: compiled(t.expression, node.schema, context) for terms in self._classes for t in terms}
+        local = conditions.local[number]
+        self._filter = predicate(conjunction(local), node.schema, context) if local else None
+        self._words: dict[Term, Array] = {t: np.empty(0, np.int64) for t in self._terms if self._stored(t) is None}
+        self._indexes: dict[tuple[Term, ...], HashIndex] = {}
+        self._mixes: dict[tuple[Term, ...], Array] = {}
+        self._touch: Array = np.empty(0, np.int32)
+        self._born: Array = np.full(1, -1, np.int32)
+        self._died: Array = np.full(1, NEVER, np.int32)
+
+    def possible(self, train: Train) -> Train:
+        """The elements whose rows can occur in the result: no NULL in a key, one value in all terms of a class, and the
+        filter true."""
+        if not len(train):
+            return train
+        for terms in self._classes:
+            for t in terms:
+                if self._nullable(t, train):
+                    nulls = self._terms[t](train).nulls
+                    train = train if nulls is None else train.where(~nulls)
+            for other in terms[1:]:
+                train = train.where(words(self._terms[terms[0]](train)) == words(self._terms[other](train)))
+        return train if self._filter is None else self._filter(train)
+
+    def begin(self, train: Train, events: Array) -> Delta:
+        """Takes the rows of the interval in; every row that lives in it can then be probed."""
+        if not len(train):
+            return Delta(train, np.empty(0, np.int8), np.empty(0, np.int64))
+        move = self.rows.room(train, self._touch)
+        if move is not None:
+            self._move(move)
+        delta = Delta(train, train.sign, self.rows.admit(train), events)
+        self._write_words(delta)
+        for terms, index in self._indexes.items():
+            index.insert(delta.positions, delta.sign, *self._keys(terms))
+        self._mark(delta)
+        return delta
+
+    def end(self, delta: Delta) -> None:
+        """Gives up the rows that died in the interval."""
+        if not len(delta.train):
+            return
+        for terms, index in self._indexes.items():
+            index.remove(delta.positions, delta.sign, *self._keys(terms))
+        settle(delta.positions, delta.sign, self._touch)
+        self.rows.release(delta.train, delta.positions, self._touch)
+
+    def probe(self, terms: tuple[Term, ...], wanted: Array, events: Array) -> Iterator[Pairs]:
+        """Pairs of candidates, by the words of their keys, with the rows whose `terms` have them."""
+        return self._indexes[terms].probe(wanted, events, *self._keys(terms), self.lives, self.rows.shift)
+
+    @property
+    def lives(self) -> tuple[Array, Array, Array]:
+        """`touch`, `born` and `died` (see `kernels.join`)."""
+        return self._touch, self._born, self._died
+
+    def words(self, term: Term, places: Array) -> Array:
+        """The words of `term` in the rows at these places."""
+        stored = self._stored(term)
+        if stored is not None:
+            return self.rows.column(stored).values[places]
+        return self._words[term][places - self.rows.shift if self.rows.shift else places]
+
+    @property
+    def alive(self) -> Array:
+        """The positions of all rows of the interval."""
+        return np.flatnonzero(self._touch != VACANT)
+
+    def nbytes(self) -> int:
+        """Bytes of state."""
+        arrays = (self._touch, self._born, self._died, *self._words.values(), *self._mixes.values())
+        return sum(a.nbytes for a in arrays) + sum(i.nbytes for i in self._indexes.values()) + self.rows.nbytes()
+
+    def vectors(self) -> Iterator[tuple[Type, Vector]]:
+        """The values held here: own rows, and strings that key expressions made."""
+        yield from self.rows.vectors(self._touch)
+        for term, held in self._words.items():
+            if interned(term.expression.type):
+                yield term.expression.type, Vector(held[self.alive])
+
+    def _stored(self, term: Term) -> int | None:
+        """The column that holds the words of `term` as they are."""
+        if isinstance(term.expression, Column) and term.expression.type.name not in ("double", "boolean"):
+            return self.schema.index(term.expression.name)
+        return None
+
+    def _nullable(self, term: Term, train: Train) -> bool:
+        if isinstance(term.expression, Column) and self.rows.borrowed:
+            return self.rows.column(self.schema.index(term.expression.name)).nulls is not None
+        return True
+
+    def require(self, terms: tuple[Term, ...]) -> None:
+        """Sees that there is an index over `terms`."""
+        if terms in self._indexes:
+            return
+        index = self._indexes[terms] = HashIndex()
+        index.move(Move(0, 0, len(self._touch)))
+        if len(terms) > 1:
+            self._mixes[terms] = np.empty(len(self._touch), np.int64)
+        alive = self.alive
+        self._mix(terms, alive)
+        index.insert(alive, np.ones(len(alive), np.int8), *self._keys(terms))
+
+    def forget(self, needed: set[tuple[Term, ...]]) -> None:
+        """Gives up the indexes that no pipeline uses any more."""
+        for terms in [t for t in self._indexes if t not in needed]:
+            del self._indexes[terms]
+            self._mixes.pop(terms, None)
+
+    def _keys(self, terms: tuple[Term, ...]) -> tuple[Array, int]:
+        """The words under which the index over `terms` knows its rows, and what to add to a position to find them."""
+        if len(terms) > 1:
+            return self._mixes[terms], 0
+        stored = self._stored(terms[0])
+        return (self._words[terms[0]], 0) if stored is None else (self.rows.column(stored).values, self.rows.shift)
+
+    def _move(self, move: Move) -> None:
+        self._touch = moved(self._touch, move, VACANT)
+        self._words = {t: moved(w, move, 0) for t, w in self._words.items()}
+        self._mixes = {t: moved(w, move, 0) for t, w in self._mixes.items()}
+        for index in self._indexes.values():
+            index.move(move)
+
+    def _write_words(self, delta: Delta) -> None:
+        if not self._words and not self._mixes:
+            return
+        plus = np.flatnonzero(delta.sign > 0)
+        rows, positions = delta.train.take(plus), delta.positions[plus]
+        for term, held in self._words.items():
+            held[positions] = words(self._terms[term](rows))
+        for terms in self._mixes:
+            self._mix(terms, positions)
+
+    def _mix(self, terms: tuple[Term, ...], positions: Array) -> None:
+        if len(terms) > 1:
+            places = positions + self.rows.shift
+            self._mixes[terms][positions] = mixture([self.words(t, places) for t in terms])
+
+    def _mark(self, delta: Delta) -> None:
+        size = len(delta.positions) + 1
+        if len(self._born) < size or len(self._born) > 16 * size:
+            self._born, self._died = np.empty(2 * size, np.int32), np.empty(2 * size, np.int32)
+        count, unborn = mark(delta.positions, delta.sign, delta.events, self._touch, self._born, self._died)
+        if unborn:
+            self._cancel(delta, count)
+
+    def _cancel(self, delta: Delta, count: int) -> None:
+        """Rows whose - stands before their + in an instant never live: neither element takes part."""
+        born, died = self._born[:count], self._died[:count]
+        unborn = np.flatnonzero(born > died)
+        cancelled = np.concatenate([born[unborn], died[unborn]])
+        born[unborn] = NEVER
+        delta.probing = np.flatnonzero(~np.isin(delta.events, cancelled))
+
+
+def mixture(columns: list[Array]) -> Array:
+    """One word for each row of several columns of words."""
+    mix = columns[0].copy()
+    for column in columns[1:]:
+        mix_into(mix, column)
+    return mix

@@ -1,0 +1,162 @@
+"""The hash index of a join side: rows by a 64-bit key, as links between row positions in flat arrays.
+
+A bucket links one row for each distinct key (`chain`, from the bucket's head); the rows of one key form a ring (`after`,
+`before`) in the order in which they came. So a key with half a million rows is one link in its bucket, a new row joins
+its ring's end and any row leaves in constant time. `chain` of a row that does not stand for its key is `MEMBER`.
+
+Positions count from the side's first row; `keys` is read at position + `shift`, because it may be a column of a window
+store that keeps another base.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numba import njit
+
+from penstock.operators.columns.vector import Array
+from penstock.operators.kernels.index import mixed
+
+NONE: Final = -1
+MEMBER: Final = -2
+_GOLDEN: Final = np.uint64(0x9E3779B97F4A7C15)
+_HALF: Final = np.uint64(32)
+
+
+@njit(cache=True, inline="always")
+def bucket(key: int, bits: int) -> int:
+    """The bucket of `key` among 2 ** bits: multiplicative hashing of the two halves folded together."""
+    word = np.uint64(key)
+    return np.int64(((word ^ (word >> _HALF)) * _GOLDEN) >> np.uint64(64 - bits))
+
+
+@njit(cache=True)
+def insert(positions: Array, sign: Array, heads: Array, bits: int, chain: Array, after: Array, before: Array,
+           keys: Array, shift: int) -> int:  # fmt: skip
+    """Adds the rows at `positions` whose sign is +; returns how many keys are new."""
+    fresh = 0
+    for k in range(len(positions)):
+        if sign[k] < 0:
+            continue
+        p = positions[k]
+        key = keys[p + shift]
+        b = bucket(key, bits)
+        r = heads[b]
+        while r >= 0 and keys[r + shift] != key:
+            r = chain[r]
+        if r < 0:
+            chain[p], after[p], before[p] = heads[b], p, p
+            heads[b] = p
+            fresh += 1
+        else:
+            last = before[r]
+            after[last], before[p], after[p], before[r] = p, last, r, p
+            chain[p] = MEMBER
+    return fresh
+
+
+@njit(cache=True, inline="always")
+def unlink(p: int, heads: Array, bits: int, chain: Array, after: Array, before: Array, keys: Array, shift: int) -> int:
+    """Takes the row at `p` out; returns 1 where it was the last of its key, else 0."""
+    if chain[p] == MEMBER:
+        after[before[p]], before[after[p]] = after[p], before[p]
+        return 0
+    b = bucket(keys[p + shift], bits)
+    alone = after[p] == p
+    heir = chain[p]
+    if not alone:
+        heir = after[p]
+        chain[heir] = chain[p]
+        after[before[p]], before[heir] = heir, before[p]
+    r = heads[b]
+    if r == p:
+        heads[b] = heir
+    else:
+        while chain[r] != p:
+            r = chain[r]
+        chain[r] = heir
+    return 1 if alone else 0
+
+
+@njit(cache=True)
+def remove(positions: Array, sign: Array, heads: Array, bits: int, chain: Array, after: Array, before: Array,
+           keys: Array, shift: int) -> int:  # fmt: skip
+    """Takes out the rows at `positions` whose sign is -; returns how many keys are gone."""
+    gone = 0
+    for k in range(len(positions)):
+        if sign[k] < 0:
+            gone += unlink(positions[k], heads, bits, chain, after, before, keys, shift)
+    return gone
+
+
+@njit(cache=True)
+def probe(words: Array, events: Array, start: int, heads: Array, bits: int, chain: Array, after: Array, keys: Array,
+          shift: int, row_shift: int, touch: Array, born: Array, died: Array, out_index: Array,
+          out_row: Array) -> tuple[int, int]:  # fmt: skip
+    """Joins candidates from `start` on with the rows of their key that live at their event.
+
+    Writes (candidate, place of the row) pairs and returns (next candidate, pairs written); it stops before a candidate
+    whose pairs do not fit. A row's place is its position plus `row_shift`.
+    """
+    count = 0
+    room = len(out_row)
+    for i in range(start, len(words)):
+        word = words[i]
+        r = heads[bucket(word, bits)]
+        while r >= 0 and keys[r + shift] != word:
+            r = chain[r]
+        if r < 0:
+            continue
+        event, first, mark = events[i], r, count
+        while True:
+            t = touch[r]
+            if born[t] < event and event < died[t]:
+                if count == room:
+                    return i, mark
+                out_index[count] = i
+                out_row[count] = r + row_shift
+                count += 1
+            r = after[r]
+            if r == first:
+                break
+    return len(words), count
+
+
+@njit(cache=True)
+def rehash(old_heads: Array, heads: Array, bits: int, chain: Array, keys: Array, shift: int) -> None:
+    """Moves every key into the buckets of `heads`, another number of them."""
+    heads[:] = NONE
+    for b in range(len(old_heads)):
+        r = old_heads[b]
+        while r >= 0:
+            following = chain[r]
+            target = bucket(keys[r + shift], bits)
+            chain[r] = heads[target]
+            heads[target] = r
+            r = following
+
+
+@njit(cache=True)
+def moved(links: Array, dead: int, count: int, capacity: int) -> Array:
+    """`links` for positions counted from `dead` later on: its `count` entries from `dead`, with every link reduced."""
+    fresh = np.empty(capacity, np.int32)
+    for p in range(max(0, -dead), count):
+        link = links[p + dead]
+        fresh[p] = link - dead if link >= 0 else link
+    return fresh
+
+
+@njit(cache=True)
+def reduce_heads(heads: Array, dead: int) -> None:
+    """Reduces every head, as `moved` does."""
+    for b in range(len(heads)):
+        if heads[b] >= 0:
+            heads[b] -= dead
+
+
+@njit(cache=True)
+def mix_into(mix: Array, words: Array) -> None:
+    """Makes each word of `mix` depend on the word beside it too: the key of several columns."""
+    for k in range(len(mix)):
+        mix[k] = np.int64((mixed(mix[k]) ^ np.uint64(words[k])) * _GOLDEN)
