@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -111,16 +112,23 @@ def test_the_wheel_says_what_it_is(wheel: Path) -> None:
     assert "penstock = penstock.console.cli:main" in scripts
 
 
-def test_the_wheel_imports_without_the_checkout(wheel: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("args", "status", "said"),
+    [(["--help"], 0, "explain"), (["bench", "lane"], 2, "part of the source checkout")],
+    ids=lambda value: "-".join(value) if isinstance(value, list) else "",
+)
+def test_the_wheel_runs_without_the_checkout(
+    wheel: Path, tmp_path: Path, args: list[str], status: int, said: str
+) -> None:
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(tmp_path)
-    code = "import penstock, penstock.settings as s; print(penstock.__file__, s.Settings().key_groups)"
+    code = "import sys; from penstock.console.cli import main; sys.exit(main())"
     run = subprocess.run(
-        [sys.executable, "-P", "-c", code],
+        [sys.executable, "-P", "-c", code, *args],
         cwd=tmp_path,
-        env={"PYTHONPATH": str(tmp_path)},
+        env={"PYTHONPATH": str(tmp_path), "PATH": os.environ["PATH"]},
         capture_output=True,
         text=True,
         check=False,
     )
-    assert run.stdout.split() == [str(tmp_path / "penstock" / "__init__.py"), "128"], run.stderr
+    assert (run.returncode, said in run.stdout + run.stderr) == (status, True), run.stdout + run.stderr
