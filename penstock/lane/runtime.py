@@ -1,0 +1,160 @@
+"""A running query network: trains go in, operators run, results come out (Babu 2.2.5, 2.3).
+
+The invariant: an operator takes from its input queues all elements of the instants before u, u being the least progress
+of these queues (or an earlier instant, where a train would be too long), and then the progress of its result is u.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import chain
+
+from penstock.errors import Diagnostic, PenstockError, unknown
+from penstock.lane import sharing
+from penstock.lane.agenda import Agenda
+from penstock.lane.clock import Clock, WallClock
+from penstock.lane.graph import Build, Graph
+from penstock.lane.observe import Observer
+from penstock.lane.schedulers import scheduler as named_scheduler
+from penstock.lane.sweep import Sweeper, Typed, held
+from penstock.operators import registry
+from penstock.operators.columns.dictionary import Dictionaries
+from penstock.operators.columns.train import Train
+from penstock.plan.network import Network, Query
+from penstock.plan.rewrites import optimize_node
+from penstock.plan.windows import BEGIN, END
+from penstock.settings import Settings
+
+
+class Lane:
+    """The operators of `network`, and everything that flows between them.
+
+    `scheduler` is a name of `penstock.lane.schedulers`; "fifo" without `train_rows` runs each operator once over all
+    that came in, inputs first, which is the same order at the least cost. `optimized` says whether plans are rewritten
+    first. `network.sharing` says whether equal operators run once.
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        *,
+        scheduler: str = "fifo",
+        train_rows: int | None = None,
+        clock: Clock | None = None,
+        optimized: bool = True,
+        build: Build = registry.build,
+        settings: Settings | None = None,
+    ) -> None:
+        self.network = replace(network, queries=())
+        self.clock: Clock = clock or WallClock()
+        self._settings = settings or Settings()
+        self._scheduler = named_scheduler(scheduler)
+        self._whole = scheduler == "fifo" and train_rows is None
+        self._train_rows = train_rows or self._settings.train_rows
+        self._optimized = optimized
+        self._graph = Graph(build, self.clock)
+        self._graph.given.update({relation.name: [] for relation in network.relations})
+        self._sweeper = Sweeper(self.dictionaries)
+        self._inputs = 0
+        self.observer = Observer(self._graph, self.clock)
+        self.add(*network.queries)
+
+    @property
+    def dictionaries(self) -> Dictionaries:
+        """What the trains of this lane are encoded with."""
+        return self._graph.contexts.dictionaries
+
+    def push(self, name: str, train: Train, progress: int) -> None:
+        """Gives the stream or relation `name` a train in the total order, and the promise that nothing stamped before
+        `progress` follows it."""
+        self._inputs += 1
+        self._graph.push(name, train, progress, self._inputs)
+
+    def run(self) -> None:
+        """Processes everything that can be processed."""
+        for birth in sorted({s.unborn for s in self._graph.order if s.unborn is not None}):
+            self._drain(birth)
+            self._bear(birth)
+        self._drain(END)
+        self.observer.look()
+
+    def _bear(self, birth: int) -> None:
+        for slot in self._graph.order:
+            if slot.unborn == birth:
+                self._graph.bear(slot)
+
+    def _drain(self, cap: int) -> None:
+        if self._whole:
+            for slot in self._graph.order:
+                until = min(slot.reach, cap)
+                if until > slot.done and slot.unborn is None:
+                    slot.advance(until)
+        else:
+            agenda = self._agenda(cap)
+            while self._next(agenda, cap):
+                pass
+
+    def _agenda(self, cap: int) -> Agenda:
+        self._scheduler.plan(self._graph.order)
+        return Agenda(self._graph.order, self._scheduler, cap, self._settings.queue_rows)
+
+    def step(self) -> bool:
+        """Lets the scheduler run one operator on one train; False where none has anything to do."""
+        return self._next(self._agenda(END), END)
+
+    def _next(self, agenda: Agenda, cap: int) -> bool:
+        slot = agenda.next()
+        if slot is not None:
+            slot.advance(slot.cut(self._train_rows, min(slot.reach, cap)))
+            agenda.ran(slot)
+            self.observer.look()
+        return slot is not None
+
+    def take(self, query: str) -> list[Train]:
+        """The trains of result that `query` has produced since they were last taken."""
+        tap = self._graph.taps.get(query)
+        if tap is None:
+            raise PenstockError(unknown("query", query, list(self._graph.taps)))
+        return tap.take()
+
+    def progress(self, query: str) -> int:
+        """The instant before which the result of `query` is complete."""
+        return self._graph.taps[query].arc.progress
+
+    def add(self, *queries: Query, at: int = BEGIN) -> int:
+        """Adds queries; of streams they see what is stamped from the returned instant on: `at`, or the first instant
+        that no input has passed yet. Queries that are added together share what they can with one another."""
+        graph = self._graph
+        taken = [q.name for q in queries if q.name in graph.taps]
+        if taken:
+            raise PenstockError(Diagnostic(f"a query named '{taken[0]}' is already running"))
+        birth = max([at, *(p for name, p in graph.progress.items() if name not in graph.given)])
+        added = [replace(q, root=optimize_node(q.root)) for q in queries] if self._optimized else list(queries)
+        while graph.ran(added, birth):
+            birth += 1
+        graph.add(added, birth, self.network.sharing)
+        return birth
+
+    def remove(self, query: str) -> None:
+        """Ends a query: what only it needed goes, with its state; what others use stays as it is."""
+        if query not in self._graph.taps:
+            raise PenstockError(unknown("query", query, list(self._graph.taps)))
+        self._graph.untap(query)
+        sharing.discard(self._graph)
+
+    def share(self, on: bool) -> None:
+        """Switches sharing (Babu 2.3.1): off gives each query operators and stores of its own, on unites equal ones."""
+        if on == self.network.sharing:
+            return
+        self.run()
+        (sharing.unite if on else sharing.separate)(self._graph)
+        self.network = replace(self.network, sharing=on)
+
+    def sweep(self, *outside: Typed, force: bool = False) -> int:
+        """Gives back the codes of values that nobody holds, where a dictionary has grown enough or by `force`.
+
+        `outside` is what the caller still holds: rows that wait to be put in order.
+        """
+        if not (force or self._sweeper.due()):
+            return 0
+        return self._sweeper.sweep(chain(held(self._graph), outside))

@@ -1,0 +1,20 @@
+"""Every operator in turn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from penstock.lane.schedulers.base import Task, Unplanned
+
+
+class RoundRobin(Unplanned):
+    """Goes round the operators in topological order; each that has something takes a train. SEaMLESS assumes it."""
+
+    def __init__(self) -> None:
+        self._last = -1
+
+    def choose(self, ready: Sequence[Task]) -> Task:
+        """The next after the last chosen."""
+        chosen = min(ready, key=lambda t: (t.position <= self._last, t.position))
+        self._last = chosen.position
+        return chosen

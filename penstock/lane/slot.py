@@ -1,0 +1,163 @@
+"""A running operator with its queues and counters: what the runtime schedules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from penstock.lane.clock import Clock
+from penstock.lane.queue import Arc
+from penstock.operators.base import Context, Operator, Stateless
+from penstock.operators.columns.train import Train
+from penstock.plan.node import Node
+from penstock.plan.windows import BEGIN, END
+
+
+class Key(NamedTuple):
+    """What makes two running operators one: the node, the instant from which on it sees streams (BEGIN for operators
+    without memory: it does not matter to them), and, with sharing off, the query it runs for."""
+
+    node: Node
+    birth: int = BEGIN
+    owner: str | None = None
+
+
+class Feed:
+    """Where a stream's or a relation's elements come in: the arcs out of one Source or Table node.
+
+    `log` is what a relation was given so far; a stream's is not kept.
+    """
+
+    __slots__ = ("key", "log", "outputs", "progress")
+
+    def __init__(self, key: Key, progress: int, log: list[Train]) -> None:
+        self.key = key
+        self.outputs: list[Arc] = []
+        self.progress = progress
+        self.log = log
+
+    def put(self, train: Train, progress: int, number: int) -> None:
+        """Hands on `train`; nothing stamped before `progress` comes after it."""
+        rows = len(train)
+        for arc in self.outputs:
+            if rows:
+                arc.put(train, rows, number)
+            arc.progress = progress
+        self.progress = progress
+
+
+class Slot:
+    """One operator in its place. `done` is the instant before which it has processed everything.
+
+    `unborn` is the instant that its inputs must have come to before it starts, None once it runs (see `graph.bear`).
+    """
+
+    __slots__ = (
+        "busy_s", "clock", "context", "delay_s", "done", "inputs", "key", "now", "operator", "outputs", "position",
+        "process", "producers", "rows_in", "rows_out", "runs", "stateless", "unborn",
+    )  # fmt: skip
+
+    def __init__(self, key: Key, context: Context, clock: Clock, delay_s: float = 0.0) -> None:
+        self.key = key
+        self.context = context
+        self.clock = clock
+        self.now = clock.now
+        self.delay_s = delay_s
+        self.operator: Operator | None = None
+        self.process: Callable[[Sequence[Train], int], Train] | None = None
+        self.stateless = False
+        self.inputs: list[Arc] = []
+        self.outputs: list[Arc] = []
+        self.producers: list[Slot | Feed] = []
+        self.position = 0
+        self.done = BEGIN
+        self.unborn: int | None = None
+        self.rows_in = self.rows_out = self.runs = 0
+        self.busy_s = 0.0
+
+    def install(self, operator: Operator) -> None:
+        """Makes `operator` the one that runs here."""
+        self.operator = operator
+        self.process = operator.process
+        self.stateless = isinstance(operator, Stateless)
+
+    @property
+    def reach(self) -> int:
+        """The instant before which every input is complete."""
+        inputs = self.inputs
+        return inputs[0].progress if len(inputs) == 1 else min(arc.progress for arc in inputs)
+
+    def advance(self, until: int) -> None:
+        """Processes everything stamped before `until` (at most `reach`), and says so to the consumers."""
+        inputs = self.inputs
+        number = 0
+        if len(inputs) == 1:
+            arc = inputs[0]
+            rows = arc.rows
+            if rows:
+                number = arc.numbers[0]
+                taken = arc.take(until)
+                if until < arc.progress:
+                    rows = len(taken)
+                trains: Sequence[Train] = (taken,)
+            else:
+                trains = (arc.empty,)
+        else:
+            number = min((arc.numbers[0] for arc in inputs if arc.rows), default=0)
+            trains = [arc.take(until) for arc in inputs]
+            rows = sum(map(len, trains))
+        self.done = until
+        if rows or not self.stateless:
+            self._run(trains, rows, until, number)
+        for arc in self.outputs:
+            arc.progress = until
+
+    def _run(self, trains: Sequence[Train], rows: int, until: int, number: int) -> None:
+        started = self.now()
+        if self.delay_s and rows:
+            self.clock.spend(self.delay_s * rows)
+        result = self.process(trains, until)  # type: ignore[misc]
+        self.busy_s += self.now() - started
+        self.runs += 1
+        self.rows_in += rows
+        out = len(result)
+        if out:
+            self.rows_out += out
+            for arc in self.outputs:
+                arc.put(result, out, number)
+
+    def cut(self, rows: int, until: int) -> int:
+        """An instant up to `until` before which about `rows` elements wait at every input, more than at `done`."""
+        cuts = [c for arc in self.inputs if (c := arc.cut(rows)) is not None]
+        return min([until, *cuts])
+
+    @property
+    def queued(self) -> int:
+        """Elements that wait before it."""
+        return sum(arc.rows for arc in self.inputs)
+
+    @property
+    def oldest(self) -> int:
+        """The number of the input that the first waiting element was made from."""
+        return min((arc.numbers[0] for arc in self.inputs if arc.rows), default=0)
+
+    @property
+    def cost_s(self) -> float:
+        """Measured seconds an element."""
+        return self.busy_s / self.rows_in if self.rows_in else 0.0
+
+    @property
+    def selectivity(self) -> float:
+        """Measured elements out for an element in; 1 while nothing is known."""
+        return self.rows_out / self.rows_in if self.rows_in else 1.0
+
+    @property
+    def successor(self) -> Slot | None:
+        """The operator that takes its result, where there is exactly one."""
+        takers = {id(a.consumer): a.consumer for a in self.outputs if isinstance(a.consumer, Slot)}
+        return next(iter(takers.values())) if len(takers) == 1 else None
+
+    @property
+    def closed(self) -> bool:
+        """True where the end of time has been processed."""
+        return self.done >= END

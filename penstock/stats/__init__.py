@@ -1,0 +1,1 @@
+"""Measures: counters of operators, queues and streams, as immutable numbered snapshots."""

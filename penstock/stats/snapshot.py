@@ -1,0 +1,73 @@
+"""One look at a running network: numbered, immutable, the only thing that shedding and adaptation read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from penstock.plan.node import Node
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorStatistics:
+    """What one operator did since it was made, and what waits before it. Rows are elements: `-` counts too."""
+
+    node: Node
+    rows_in: int
+    rows_out: int
+    runs: int
+    busy_s: float
+    queued: int
+    state_bytes: int
+
+    @property
+    def cost_s(self) -> float | None:
+        """Processor seconds an element; None before the first."""
+        return self.busy_s / self.rows_in if self.rows_in else None
+
+    @property
+    def selectivity(self) -> float | None:
+        """Elements out for an element in; None before the first."""
+        return self.rows_out / self.rows_in if self.rows_in else None
+
+
+@dataclass(frozen=True, slots=True)
+class StreamStatistics:
+    """What one stream delivered: rows taken in, those past the skew bound, and how far its time has come.
+
+    `late` rows were kept (restamped) or dropped, as the stream declares; `bound_us` is the declared or measured bound.
+    """
+
+    name: str
+    rows: int
+    late_kept: int
+    late_dropped: int
+    waiting: int
+    bound_us: int
+    progress: int
+    rate: float | None
+    """Rows a second of the stream's own time; None where it has not moved yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueueStatistics:
+    """Elements in all queues: now, at most, and on average over time."""
+
+    queued: int
+    largest: int
+    average: float
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """Snapshot `number`, taken at `now_s` of the lane's clock."""
+
+    number: int
+    now_s: float
+    operators: tuple[OperatorStatistics, ...] = ()
+    streams: tuple[StreamStatistics, ...] = ()
+    queues: QueueStatistics = QueueStatistics(0, 0, 0.0)
+    store_bytes: int = 0
+    set_aside: tuple[tuple[str, int], ...] = ()
+    """Rows on which a user's function raised, by function."""
+    shut_down: tuple[str, ...] = field(default=())
+    """Queries that had to be shut down to keep within the machine."""
