@@ -20,7 +20,7 @@ from penstock.cluster.flows import Floats
 from penstock.cluster.fragments import Fragment
 from penstock.cluster.mixing import Mixer, mixer
 from penstock.cluster.pruning import pruned
-from penstock.cluster.rows import Rows, combined, key, single, through_branch, through_operator
+from penstock.cluster.rows import Rows, combined, distinct, key, single, through_branch, through_operator
 from penstock.cluster.topology import Arc
 
 # Two branches are thinned before their combinations outgrow this many rows; the table then says how far it is off.
@@ -106,7 +106,7 @@ class _Build:
     def entry(self, name: str, leaving: tuple[Arc, ...]) -> Rows:
         """The rows of a stream that enters here; where it can be thinned on its own, those that a thinner mix replaces go."""
         rows = self.along(leaving[0]) if name not in self.fragment.external else self.split(leaving)
-        rows = Rows(rows.keys + key(name), rows.scores, rows.promises, rows.loads, rows.plans)
+        rows = Rows(distinct(rows.keys + key(name)), rows.scores, rows.promises, rows.loads, rows.plans)
         if name not in self.fragment.free:
             return rows
         useful = np.flatnonzero(~rows.idle)
@@ -155,8 +155,13 @@ class _Build:
 
     def lifted(self, table: Fit, stream: str) -> Rows:
         """A child's rows for `stream`, in this table's columns."""
-        rows = table.of(stream)
-        loads, plans = np.zeros((len(rows), len(self.nodes))), np.zeros((len(rows), len(self.branches)))
-        loads[:, [self.nodes.index(n) for n in table.nodes]] = rows.loads
-        plans[:, [self.branches.index(b) for b in table.branches]] = rows.plans
-        return Rows(rows.keys, rows.scores, rows.promises, loads, plans)
+        return widened(table, stream, self.nodes, self.branches)
+
+
+def widened(table: Fit, stream: str, nodes: tuple[str, ...], branches: tuple[str, ...]) -> Rows:
+    """The rows of one stream in the columns of a larger table."""
+    rows = table.of(stream)
+    loads, plans = np.zeros((len(rows), len(nodes))), np.zeros((len(rows), len(branches)))
+    loads[:, [nodes.index(n) for n in table.nodes]] = rows.loads
+    plans[:, [branches.index(b) for b in table.branches]] = rows.plans
+    return Rows(rows.keys, rows.scores, rows.promises, loads, plans)

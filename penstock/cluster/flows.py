@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from penstock.cluster.topology import (
@@ -38,7 +39,10 @@ Floats: TypeAlias = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FlowModel:
-    """Drop locations (the first `len(inputs)` are the inputs), and what a tuple past each of them does."""
+    """Drop locations (the first `len(inputs)` are the inputs), and what a tuple past each of them does.
+
+    `total_loads` and `total_delivered` are per tuple of each input when nothing is dropped; the latter are the total selectivities.
+    """
 
     inputs: tuple[str, ...]
     nodes: tuple[str, ...]
@@ -50,21 +54,9 @@ class FlowModel:
     delivered: Floats
     weights: Floats
     closure: Floats
-
-    @property
-    def scores(self) -> Floats:
-        """Score per tuple past each location."""
-        return self.weights @ self.delivered
-
-    @property
-    def total_loads(self) -> Floats:
-        """Load per node and per tuple of each input when nothing is dropped."""
-        return self.loads @ self.closure[:, : len(self.inputs)]
-
-    @property
-    def total_delivered(self) -> Floats:
-        """Tuples at each query end per tuple of each input when nothing is dropped: the total selectivities."""
-        return self.delivered @ self.closure[:, : len(self.inputs)]
+    scores: Floats
+    total_loads: Floats
+    total_delivered: Floats
 
     def unshed(self, rates: Floats) -> Floats:
         """The flows when nothing is dropped."""
@@ -78,9 +70,7 @@ class FlowModel:
 
     def keeps(self, flows: Floats, rates: Floats) -> Floats:
         """The share kept at each location: back-substitution from prefix variables (section 5.2.2)."""
-        reaching = self.reaching(flows, rates)
-        kept = np.divide(flows, reaching, out=np.ones_like(flows), where=reaching > 0)
-        return np.clip(kept, 0.0, 1.0)
+        return shares(flows, self.reaching(flows, rates))
 
     def flows(self, keeps: Floats, rates: Floats) -> Floats:
         """What passes each location when these shares are kept."""
@@ -97,12 +87,24 @@ def compile_flows(topology: Topology) -> FlowModel:
     ends = query_ends(topology)
     nodes = tuple(n.name for n in topology.nodes)
     gains, loads, delivered = _propagate(topology, places, nodes, tuple(q.name for q in ends))
-    closure = np.linalg.inv(np.eye(len(places)) - gains)
+    closure = np.maximum(np.linalg.inv(np.eye(len(places)) - gains), 0.0)
+    unshed = closure[:, : len(topology.inputs)]
+    weights = np.array([q.weight for q in ends], dtype=float)
     return FlowModel(
         tuple(i.name for i in topology.inputs), nodes, places, tuple(q.name for q in ends),
-        np.array([n.capacity for n in topology.nodes], dtype=float), gains, loads, delivered,
-        np.array([q.weight for q in ends], dtype=float), np.maximum(closure, 0.0),
+        np.array([n.capacity for n in topology.nodes], dtype=float), gains, loads, delivered, weights, closure,
+        weights @ delivered, loads @ unshed, delivered @ unshed,
     )  # fmt: skip
+
+
+@njit(cache=True)
+def shares(passing, reaching):  # type: ignore[no-untyped-def]
+    """The share of what reaches each place that passes it; 1 where nothing arrives."""
+    kept = np.ones(passing.size)
+    for d in range(passing.size):
+        if passing[d] < reaching[d]:
+            kept[d] = max(passing[d], 0.0) / reaching[d]
+    return kept
 
 
 def _propagate(topology: Topology, places: tuple[Location, ...], nodes: tuple[str, ...],

@@ -22,7 +22,7 @@ from penstock.cluster.topology import (
 
 @dataclass(frozen=True, slots=True)
 class Fragment:
-    """The operators of `node`, the streams that enter it, and where its own streams lead.
+    """The operators of `node`, each after those it reads, the streams that enter it, and where its own streams lead.
 
     `entries` are inputs from outside and arcs from upstream nodes, each with the arcs that it feeds; those in `free` can be thinned
     further up without thinning anything else; `branches` names the splits' branches that may be dropped here; `weights` are those of
@@ -52,7 +52,7 @@ def fragments(topology: Topology) -> dict[str, Fragment]:
     free = _free(topology, {p.name for p in places})
     found = {}
     for node in topology.nodes:
-        mine = {o.name: o for o in topology.operators if o.node == node.name}
+        mine = {o.name: o for o in operator_order(topology) if o.node == node.name}
         external = [i.name for i in topology.inputs if home[i.name] == node.name]
         into = [arc for arc in crossing if arc.consumer_node == node.name]
         found[node.name] = Fragment(

@@ -19,11 +19,15 @@ from penstock.cluster.flows import Floats, FlowModel
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Solution:
-    """The best plan for one observation of the rates: flows and shares kept at each location, and the score."""
+    """The best plan for one observation of the rates: flows and shares kept at each location, the score, and per input its price.
+
+    The price is the score that one more tuple per second would bring: the dual value of the input's prefix constraint.
+    """
 
     flows: Floats
     keeps: Floats
     score: float
+    prices: Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,7 +51,7 @@ def program(model: FlowModel) -> Program:
     return Program(model.scores, np.vstack([model.loads, prefixes]), model.capacities)
 
 
-def solve(model: FlowModel, rates: Floats, objective: Floats | None = None) -> Solution:
+def solve(model: FlowModel, rates: Floats) -> Solution:
     """The optimum at `rates`.
 
     >>> from penstock.cluster.flows import compile_flows
@@ -57,14 +61,18 @@ def solve(model: FlowModel, rates: Floats, objective: Floats | None = None) -> S
     array([0.25])
     """
     lp = program(model)
-    aim = lp.objective if objective is None else objective
-    unit = np.where(unshed := model.unshed(rates), unshed, 1.0)
+    aim = lp.objective
+    unshed = model.unshed(rates)
+    unit = np.where(unshed > 0, unshed, 1.0)
     rows = lp.constraints * unit
     size = np.abs(rows).max(axis=1)
     size[size == 0] = 1.0
     worth = float(np.abs(aim * unit).max()) or 1.0
-    found = linprog(-aim * unit / worth, rows / size[:, None], lp.bounds(rates) / size, method="highs")
+    found = linprog(-aim * unit / worth, rows / size[:, None], lp.bounds(rates) / size, method="highs",
+                    options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10})
     if found.x is None:
         raise ArithmeticError(f"HiGHS found no plan: {found.message}")
     flows = np.clip(found.x, 0.0, None) * unit
-    return Solution(flows, model.keeps(flows, rates), float(aim @ flows))
+    duals = -found.ineqlin.marginals * worth / size
+    prices = np.maximum(duals[len(model.nodes) :][: len(rates)], 0.0)
+    return Solution(flows, model.keeps(flows, rates), float(aim @ flows), prices)

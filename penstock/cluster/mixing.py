@@ -40,7 +40,7 @@ class Mixer:
 
 def mixer(scores: Floats, loads: Floats, stream_of: NDArray[np.intp], capacities: Floats, streams: int) -> Mixer:
     """The mixer of rows of `streams` streams; every stream has at least one row."""
-    order = np.lexsort((loads.sum(axis=1), -scores, stream_of))
+    order = np.lexsort((-loads.sum(axis=1), -scores, stream_of))
     _, first = np.unique(stream_of[order], return_index=True)
     base = order[first]
     others = np.setdiff1d(np.arange(len(scores)), base)

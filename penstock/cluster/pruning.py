@@ -9,6 +9,8 @@ all rows it answers for, and the invariant is kept at every level of a tree of n
 1. scores[k] >= (1 - epsilon) promises[k];
 2. every row of the unpruned table has a mix of kept rows with no more load and sum(theta promises) >= its score.
 
+The first row, which keeps everything, stays whatever epsilon is: where everything fits, nothing is dropped.
+
 By 2 the mixes of kept rows, counted in promises, reach every score; by 1 they really score 1 - epsilon of it.
 
 Reference: dominance, Tatbul section 5.5.2 ("p should always be preferred over q"); mixes and promises are ours.
@@ -39,11 +41,14 @@ def pruned(rows: Rows, epsilon: float) -> Rows:
     >>> loads, scores = np.array([[1.0], [2.0], [3.0]]), np.array([1.0, 1.4, 2.0])
     >>> table = Rows(np.arange(3, dtype=np.uint64), scores, scores, loads, np.zeros((3, 0)))
     >>> pruned(table, 0.0).scores.tolist()       # half of the first and half of the last beat the second
-    [1.0, 2.0]
-    >>> pruned(table, 0.5).scores.tolist()
-    [2.0]
+    [2.0, 1.0]
+    >>> loads, scores = np.array([[1.0], [2.0], [3.0]]), np.array([1.0, 1.6, 2.0])
+    >>> table = Rows(np.arange(3, dtype=np.uint64), scores, scores, loads, np.zeros((3, 0)))
+    >>> pruned(table, 0.0).scores.tolist(), pruned(table, 0.1).scores.tolist()
+    ([2.0, 1.6, 1.0], [2.0, 1.0])
     """
-    order = np.lexsort((rows.keys, rows.loads.sum(axis=1), -rows.scores))
+    later = np.arange(len(rows)) > 0
+    order = np.lexsort((rows.keys, rows.loads.sum(axis=1), later, -rows.scores))
     ordered = rows.taken(order)
     kept, promises = _undominated(ordered.scores, ordered.promises, ordered.loads)
     kept = _unmixed(ordered.scores, promises, ordered.loads, kept, epsilon)
@@ -68,7 +73,7 @@ def _undominated(scores, promises, loads):  # type: ignore[no-untyped-def]
 
 def _unmixed(scores: Floats, promises: Floats, loads: Floats, kept: Flags, epsilon: float) -> Flags:
     """Of the kept rows those that no mix replaces, tried from the lowest score; promises move to the mix in place."""
-    for j in np.flatnonzero(kept)[::-1]:
+    for j in np.flatnonzero(kept)[:0:-1]:
         others = np.flatnonzero(kept & (np.arange(len(kept)) != j))
         if len(others) and (scores[j] > 0 or loads[j].any()):
             one = np.zeros(len(others), dtype=np.intp)

@@ -30,7 +30,7 @@ Keys: TypeAlias = NDArray[np.uint64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rows:
-    """Rows of one stream, as parallel arrays. `keys` name a row across versions of a table."""
+    """Rows of one stream, as parallel arrays, first the one that keeps everything. `keys` name a row across versions of a table."""
 
     keys: Keys
     scores: Floats
@@ -86,6 +86,16 @@ def combined(first: Rows, second: Rows) -> Rows:
 def key(name: str) -> np.uint64:
     """A number that stands for a name on every machine."""
     return np.uint64(int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "big"))
+
+
+def distinct(keys: Keys) -> Keys:
+    """`keys`, with repeated ones told apart by how often they came before."""
+    order = np.argsort(keys, kind="stable")
+    starts = np.flatnonzero(np.diff(keys[order], prepend=keys[order][:1] - np.uint64(1)))
+    before = np.arange(len(keys)) - np.repeat(starts, np.diff(np.append(starts, len(keys))))
+    apart = np.empty(len(keys), dtype=np.uint64)
+    apart[order] = keys[order] + before.astype(np.uint64) * key("again")
+    return apart
 
 
 def _arrays(rows: Rows) -> tuple[Keys, Floats, Floats, Floats, Floats]:
