@@ -54,6 +54,12 @@ def _names(topology: Topology) -> Iterator[Problem]:
         if times > 1:
             kind = [k for k, n in streams if n == name][-1]
             yield (kind, name), Diagnostic(f"{times} streams are called '{name}'", help="inputs and operators share names")
+    for kind, name in [*streams, *(("queries", q.name) for q in topology.queries)]:
+        if "->" in name:
+            yield (kind, name), Diagnostic(f"'->' in the name '{name}'", help="plans call arcs 'stream->reader'; rename it")
+    for query in topology.queries:
+        if query.name != query.source and any(query.name == o.name for o in topology.operators):
+            yield ("queries", query.name), Diagnostic(f"'{query.name}' names a query and an operator that it does not read")
 
 
 def _numbers(topology: Topology) -> Iterator[Problem]:

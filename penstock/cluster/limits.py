@@ -46,9 +46,13 @@ def _most(loads: Floats, capacities: Floats) -> float:
     return float(-found.fun * unit[free].max()) * (1.0 + 1e-9)
 
 
+# Where nothing else bounds an input, plans are made for rates up to so many times the rate that overloads a node alone.
+WORST_OVERLOAD = 4.0
+
+
 def space_top(model: FlowModel, useful: Floats, most: Floats | None) -> Floats:
-    """The top of the rate space: useful rates, or the given most; where neither bounds an input, what overloads a node alone."""
+    """The top of the rate space: useful rates, or the given most; where neither bounds an input, a multiple of what it alone may send."""
     alone = filling_rates(model.total_loads, model.capacities)
-    top = np.where(np.isfinite(useful), useful, 2.0 * alone)
+    top = np.where(np.isfinite(useful), useful, WORST_OVERLOAD * alone)
     top = top if most is None else np.minimum(top, most)
     return np.where(top > 0, top, alone)
