@@ -6,6 +6,7 @@ of these queues (or an earlier instant, where a train would be too long), and th
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from itertools import chain
 
@@ -24,6 +25,7 @@ from penstock.plan.network import Network, Query
 from penstock.plan.rewrites import optimize_node
 from penstock.plan.windows import BEGIN, END
 from penstock.settings import Settings
+from penstock.stats.snapshot import Snapshot, StreamStatistics
 
 
 class Lane:
@@ -149,6 +151,10 @@ class Lane:
         self.run()
         (sharing.unite if on else sharing.separate)(self._graph)
         self.network = replace(self.network, sharing=on)
+
+    def snapshot(self, streams: Iterable[StreamStatistics] = ()) -> Snapshot:
+        """Everything that was counted so far, with what the input manager says of the streams."""
+        return self.observer.snapshot(streams)
 
     def sweep(self, *outside: Typed, force: bool = False) -> int:
         """Gives back the codes of values that nobody holds, where a dictionary has grown enough or by `force`.

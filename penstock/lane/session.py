@@ -1,0 +1,165 @@
+"""A whole run in process: arrivals in batches through the input manager into the lanes, results out as rows."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Protocol
+
+from penstock.lane.events import Arrival, skew_us
+from penstock.lane.input_manager import InputManager
+from penstock.lane.reference import Element
+from penstock.lane.rows import rows_of, train_of
+from penstock.lane.sweep import Typed, of_train
+from penstock.operators.columns.dictionary import Dictionaries
+from penstock.operators.columns.train import Train
+from penstock.plan.network import Network, RelationDefinition, StreamDefinition
+from penstock.plan.schema import Schema
+from penstock.plan.windows import BEGIN, END
+from penstock.stats.snapshot import Snapshot, StreamStatistics
+
+
+class Engine(Protocol):
+    """One lane or several: what a run needs of it."""
+
+    @property
+    def dictionaries(self) -> Dictionaries:
+        """What its trains are encoded with."""
+
+    def push(self, name: str, train: Train, progress: int) -> None:
+        """Gives a stream or relation a train and its progress."""
+
+    def run(self) -> None:
+        """Processes everything that can be processed."""
+
+    def take(self, query: str) -> list[Train]:
+        """What a query has produced since it was last asked."""
+
+    def sweep(self, *outside: Typed, force: bool = False) -> int:
+        """Gives back the codes of values that nobody holds."""
+
+    def snapshot(self, streams: Iterable[StreamStatistics] = ()) -> Snapshot:
+        """What was counted so far."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What is to be run: `given` in arrival order, cut into batches of `sizes` rows (see `cuts`), up to `until`.
+
+    Between batches, `heartbeats` tell every stream that nothing before its next timestamps follows. `sweeps` forces the
+    dictionaries to be swept after every batch.
+    """
+
+    network: Network
+    streams: Sequence[StreamDefinition]
+    relations: Sequence[RelationDefinition]
+    given: Sequence[Arrival]
+    sizes: int | Sequence[int] | None = None
+    until: int = END
+    heartbeats: bool = True
+    sweeps: bool = False
+
+
+@dataclass(slots=True)
+class Outcome:
+    """Each query's elements in emission order, and a snapshot after each batch."""
+
+    elements: dict[str, list[Element]] = field(default_factory=dict)
+    log: list[Snapshot] = field(default_factory=list)
+
+
+def run(job: Job, engine: Engine) -> Outcome:
+    """Runs `job` on `engine`."""
+    session = _Session(job, engine)
+    rest = len(job.given)
+    for batch in cuts(job.given, job.sizes):
+        rest -= len(batch)
+        session.batch(batch, job.given[len(job.given) - rest :])
+    session.end()
+    return session.outcome
+
+
+def cuts(given: Sequence[Arrival], sizes: int | Sequence[int] | None) -> Iterator[Sequence[Arrival]]:
+    """The batches: each of `sizes` rows, or of these sizes one after another and what is left, or all.
+
+    >>> [[len(batch) for batch in cuts(range(7), sizes)] for sizes in (3, [1, 0, 2], None)]
+    [[3, 3, 1], [1, 0, 2, 4], [7]]
+    """
+    place = 0
+    if isinstance(sizes, int):
+        sizes = [sizes] * ((len(given) - 1) // sizes)
+    for size in sizes or ():
+        yield given[place : place + size]
+        place += size
+    yield given[place:]
+
+
+class _Session:
+    def __init__(self, job: Job, engine: Engine) -> None:
+        self.job = job
+        self.engine = engine
+        self.outcome = Outcome({q.name: [] for q in job.network.queries})
+        self.definitions = {s.name: s for s in [*job.streams, *(_updates(r, job.given) for r in job.relations)]}
+        self.relations = {r.name for r in job.relations}
+        self.manager = InputManager(self.definitions.values())
+
+    def batch(self, batch: Sequence[Arrival], rest: Sequence[Arrival]) -> None:
+        """One batch in, and its results out; `rest` is what comes after it."""
+        for name, listed in _by_name(batch).items():
+            loaded = [a for a in listed if a.ts == BEGIN]
+            if loaded:
+                self.engine.push(name, self._train(name, loaded), BEGIN + 1)
+            self.manager.arrive(name, self._train(name, [a for a in listed if a.ts > BEGIN]))
+        if self.job.heartbeats:
+            self._beat(rest)
+        self._flow()
+
+    def _train(self, name: str, listed: Sequence[Arrival]) -> Train:
+        rows, ts, seq = [a.row for a in listed], [a.ts for a in listed], [a.seq for a in listed]
+        return train_of(self.definitions[name].schema, rows, ts, seq, self.engine.dictionaries)
+
+    def _beat(self, rest: Sequence[Arrival]) -> None:
+        coming = _by_name(rest)
+        for name in self.definitions:
+            first = min((a.ts for a in coming.get(name, ())), default=self._last(name))
+            self.manager.heartbeat(name, first)
+
+    def _last(self, name: str) -> int:
+        """How far time comes: a relation is given nothing after its last row."""
+        return END if name in self.relations else self.job.until
+
+    def end(self) -> None:
+        """Time comes to its end."""
+        for name in self.definitions:
+            self.manager.heartbeat(name, self._last(name))
+        self._flow()
+
+    def _flow(self) -> None:
+        for name, train, progress in self.manager.release():
+            self.engine.push(name, train, progress)
+        self.engine.run()
+        for query in self.job.network.queries:
+            self.outcome.elements[query.name] += self._elements(query.name, query.root.schema)
+        waiting = chain.from_iterable(of_train(t, schema) for t, schema in self.manager.waiting())
+        self.engine.sweep(*waiting, force=self.job.sweeps)
+        self.outcome.log.append(self.engine.snapshot(self.manager.statistics()))
+
+    def _elements(self, query: str, schema: Schema) -> Iterator[Element]:
+        for train in self.engine.take(query):
+            rows = rows_of(train, schema, self.engine.dictionaries)
+            yield from map(Element, train.ts.tolist(), train.sign.tolist(), rows)
+
+
+def _by_name(given: Iterable[Arrival]) -> dict[str, list[Arrival]]:
+    groups: defaultdict[str, list[Arrival]] = defaultdict(list)
+    for arrival in given:
+        groups[arrival.name].append(arrival)
+    return groups
+
+
+def _updates(relation: RelationDefinition, given: Iterable[Arrival]) -> StreamDefinition:
+    """The rows that a relation is given on the way, as a stream that waits for them to be in order."""
+    skew = skew_us(a.ts for a in given if a.name == relation.name)
+    return StreamDefinition(relation.name, relation.schema, within_us=min(skew, END))
