@@ -18,10 +18,10 @@ def checked(topology: Topology, place: Place = lambda path: None, text: str | No
             source: str = "<topology>") -> Topology:
     """`topology`, if nothing is wrong with it; `place` finds the text of a part, by its path in the description.
 
-    >>> from penstock.cluster.topology import Node, Operator
-    >>> checked(Topology((Node("A", 1.0),), (), (Operator("f", "a", 1.0),)))
+    >>> from penstock.cluster.topology import Input, Node, Operator
+    >>> checked(Topology((Node("A", 1.0),), (Input("r"),), (Operator("f", "a", 1.0, 1.0, ("r",)),)))
     Traceback (most recent call last):
-    penstock.errors.PenstockError: <topology>  unknown node 'a'
+    penstock.errors.PenstockError: unknown node 'a'
         known: A
         help: did you mean 'A'?
     """
@@ -113,7 +113,7 @@ def _operator_references(name: str, node: str, reads: tuple[str, ...], nodes: li
 
 
 def _cycles(topology: Topology) -> Iterator[Problem]:
-    reads = {o.name: [s for s in o.inputs] for o in topology.operators}
+    reads = {o.name: list(o.inputs) for o in topology.operators}
     cycle = _cycle(reads)
     if cycle:
         message = f"operators feed each other in a cycle: {' <- '.join(cycle)}"

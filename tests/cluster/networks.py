@@ -66,3 +66,59 @@ class _Builder:
         weighted = [Query(f"q{e}", e, float(self.rng.choice([0.0, 0.3, 1.0, 5.0]))) for e in ends if self.rng.random() < 0.3]
         inner = [o.name for o in self.operators if o.name in read]
         return tuple(weighted + [Query(f"tap{e}", e) for e in inner[:1] if self.rng.random() < 0.3])
+
+
+def figure_5_1(costs_a: tuple[float, float] = (1.0, 2.0), costs_b: tuple[float, float] = (3.0, 1.0)) -> Topology:
+    """Two chained queries over two nodes."""
+    return Topology(
+        (Node("A", 1.0), Node("B", 1.0)),
+        (Input("r1", "A"), Input("r2", "A")),
+        tuple(Operator(f"a{i}", "A", c, 1.0, (f"r{i}",)) for i, c in enumerate(costs_a, 1))
+        + tuple(Operator(f"b{i}", "B", c, 1.0, (f"a{i}",)) for i, c in enumerate(costs_b, 1)),
+    )
+
+
+def figure_5_3(costs: dict[int, float], selectivities: dict[int, float]) -> Topology:
+    """Two levels of splits on one node: operator 1 feeds 2, 5 and 6; operator 2 feeds 3 and 4."""
+    reads = {1: "r", 2: "o1", 5: "o1", 6: "o1", 3: "o2", 4: "o2"}
+    return Topology(
+        (Node("A", 1.0),),
+        (Input("r", "A"),),
+        tuple(Operator(f"o{n}", "A", costs[n], selectivities[n], (stream,)) for n, stream in reads.items()),
+    )
+
+
+def figure_5_4(costs: tuple[float, ...], selectivities: tuple[float, ...]) -> Topology:
+    """Two streams merge by a Union of cost c3, and an operator of cost c4 reads it; the Union passes everything."""
+    c, s = costs, selectivities
+    return Topology(
+        (Node("A", 1.0),),
+        (Input("r1", "A"), Input("r2", "A")),
+        (
+            Operator("o1", "A", c[0], s[0], ("r1",)),
+            Operator("o2", "A", c[1], s[1], ("r2",)),
+            Operator("union", "A", c[2], 1.0, ("o1", "o2")),
+            Operator("o4", "A", c[3], s[3], ("union",)),
+        ),
+    )
+
+
+def figure_5_9() -> Topology:
+    """An input operator of cost 1 whose output splits to branches of costs 2 and 5."""
+    return Topology(
+        (Node("A", 1.0),),
+        (Input("r", "A"),),
+        (
+            Operator("o", "A", 1.0, 1.0, ("r",)),
+            Operator("top", "A", 2.0, 1.0, ("o",)),
+            Operator("bottom", "A", 5.0, 1.0, ("o",)),
+        ),
+    )
+
+
+def two_chains(first: tuple[float, ...], second: tuple[float, ...], capacity: float = 1.0) -> Topology:
+    """Figure 5.11 and its like: one query per input, its operators chained over two nodes with these costs."""
+    inputs = tuple(Input(f"r{i}", "A") for i in range(len(first)))
+    at_a = tuple(Operator(f"a{i}", "A", cost, 1.0, (f"r{i}",)) for i, cost in enumerate(first))
+    at_b = tuple(Operator(f"b{i}", "B", cost, 1.0, (f"a{i}",)) for i, cost in enumerate(second))
+    return Topology((Node("A", capacity), Node("B", capacity)), inputs, at_a + at_b)
