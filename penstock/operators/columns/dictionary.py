@@ -6,7 +6,7 @@ ever new strings does not fill the memory.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import ItemsView, Iterable
 from typing import Any
 
 import numpy as np
@@ -16,12 +16,16 @@ from penstock.plan.types import Type
 
 
 class Dictionary:
-    """Values of one type and their codes; `values[code]` is the value."""
+    """Values of one type and their codes; `values[code]` is the value.
 
-    __slots__ = ("_codes", "_free", "values")
+    `generation` changes when codes were given back: what was remembered by code may then be about another value.
+    """
+
+    __slots__ = ("_codes", "_free", "generation", "values")
 
     def __init__(self) -> None:
         self.values: list[Any] = []
+        self.generation = 0
         self._codes: dict[Any, int] = {}
         self._free: list[int] = []
 
@@ -40,6 +44,10 @@ class Dictionary:
                 self.values.append(value)
             self._codes[value] = code
         return code
+
+    def find(self, value: Any) -> int:
+        """The code of `value`, -1 where it has none."""
+        return self._codes.get(value, -1)
 
     def encode(self, values: Iterable[Any]) -> Vector:
         """Internal values, None among them, as a vector of codes."""
@@ -63,6 +71,7 @@ class Dictionary:
             del self._codes[self.values[code]]
             self.values[code] = None
         self._free.extend(dead)
+        self.generation += bool(dead)
         return len(dead)
 
 
@@ -77,3 +86,7 @@ class Dictionaries:
     def of(self, t: Type) -> Dictionary:
         """The dictionary of `t`."""
         return self._by_type.setdefault(str(t), Dictionary())
+
+    def items(self) -> ItemsView[str, Dictionary]:
+        """Every dictionary with its type as text."""
+        return self._by_type.items()
