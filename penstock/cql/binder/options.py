@@ -1,0 +1,101 @@
+"""The options of CREATE QUERY ... WITH (...): their names, and the form of their values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from penstock.cql.binder.problems import Problems
+from penstock.cql.grammar.durations import parse_duration
+from penstock.cql.grammar.syntax import Option
+from penstock.errors import PenstockError, unknown
+from penstock.plan.network import Options
+
+Value = str | int | float | bool
+Check = Callable[[Value], str | None]
+
+
+def _number(value: Value) -> float | None:
+    if isinstance(value, bool):
+        return None
+    try:
+        return float(value)
+    except ValueError:
+        return None
+
+
+def _duration(value: Value) -> str | None:
+    try:
+        longer = not isinstance(value, bool | float) and parse_duration(str(value)) > 0
+    except PenstockError:
+        longer = False
+    return None if longer else "a duration above 0, such as '2 seconds'"
+
+
+def _share(value: Value) -> str | None:
+    number = _number(value)
+    return None if number is not None and 0 < number < 1 else "a number between 0 and 1, such as 0.95"
+
+
+def _positive(value: Value) -> str | None:
+    number = _number(value)
+    return None if number is not None and 0 < number < float("inf") else "a number above 0, such as 0.05"
+
+
+def _gap(value: Value) -> str | None:
+    number = _number(value)
+    if number is not None:
+        return None if number >= 0 and number == int(number) else "a whole number of results, or a duration"
+    return (
+        None if _duration(value) is None else "a whole number of results such as 10, or a duration such as '1 minute'"
+    )
+
+
+def _answer(value: Value) -> str | None:
+    return None if isinstance(value, str) and value.lower() in ("subset", "estimate") else "'subset' or 'estimate'"
+
+
+def _graph(example: str) -> Check:
+    """The form that `penstock.shed` reads in detail; here it must be a text that has a colon or an equals sign."""
+    return lambda value: (
+        None if isinstance(value, str) and any(c in value for c in ":=") else f"a text such as {example}"
+    )
+
+
+OPTIONS: Final[dict[str, Check]] = {
+    "delay": _duration,
+    "latency": _graph("'1 second: 1.0, 10 seconds: 0'"),
+    "loss": _graph("'100: 1.0, 50: 0.7, 0: 0'"),
+    "value": _graph("\"src: '10.0.0.1' = 1.0, else = 0.2\""),
+    "max_gap": _gap,
+    "answer": _answer,
+    "confidence": _share,
+    "max_error": _positive,
+}
+"""Each option's name, and what is said of a value that it does not take (None: it takes it)."""
+
+
+def query_options(options: tuple[Option, ...], problems: Problems) -> Options:
+    """`options` as the plan keeps them; what is wrong with them is reported."""
+    kept: dict[str, Value] = {}
+    for option in options:
+        name = option.key.lower()
+        if name not in OPTIONS:
+            problems.add(unknown("option", option.key, list(OPTIONS), option.key_span))
+        elif name in kept:
+            problems.report(f"option '{option.key}' is given twice", option.key_span)
+        elif (wanted := OPTIONS[name](option.value)) is not None:
+            problems.report(f"option '{option.key}' cannot be {option.value!r}", option.span, help=wanted)
+        else:
+            kept[name] = option.value
+    return tuple(kept.items())
+
+
+def connector_options(options: tuple[Option, ...], problems: Problems) -> Options:
+    """The options of a source or a sink: whoever reads or writes the format knows their names."""
+    kept: dict[str, Value] = {}
+    for option in options:
+        if option.key in kept:
+            problems.report(f"option '{option.key}' is given twice", option.key_span)
+        kept[option.key] = option.value
+    return tuple(kept.items())
