@@ -47,7 +47,7 @@ class MJoin:
         found = [c for pipeline, delta in zip(self._pipelines, deltas, strict=True) for c in pipeline.run(delta)]
         result = self._output(in_event_order(found, sum(map(len, trains))), deltas) if found else None
         for side, delta in zip(self._sides, deltas, strict=True):
-            side.end(delta)
+            side.end(delta, until)
         return Train.empty(self._schema) if result is None else result
 
     def next_instant(self) -> int | None:
@@ -69,12 +69,9 @@ class MJoin:
             return
         made = (self._sides, self._conditions, self._schema, self._context)
         self._pipelines = [Pipeline(*made, i, order) for i, order in enumerate(self.orders)]
-        needed = {n for p in self._pipelines for n in p.needed()}
         for i, side in enumerate(self._sides):
-            terms = {t for j, t in needed if j == i}
-            side.forget(terms)
-            for t in sorted(terms, key=str):
-                side.require(t)
+            hashed = {t for p in self._pipelines for t in p.hashed(i)}
+            side.require(hashed, {t for p in self._pipelines for t in p.ordered(i)})
 
     def _output(self, found: Candidates, deltas: Sequence[Delta]) -> Train:
         total = sum(len(d.train) for d in deltas)

@@ -7,9 +7,10 @@ from typing import Final
 
 import numpy as np
 
-from penstock.operators.columns.vector import Array
+from penstock.operators.columns.vector import Array, Vector
 from penstock.operators.join_rows import Move
 from penstock.operators.kernels import join_chains
+from penstock.operators.kernels.join import VACANT
 
 MINIMUM_BUCKET_BITS: Final = 8
 CHUNK: Final = 1 << 16
@@ -76,3 +77,38 @@ class HashIndex:
         heads = np.empty(1 << self._bits, np.int32)
         join_chains.rehash(self._heads, heads, self._bits, self._chain, words, shift)
         self._heads = heads
+
+
+class SortedIndex:
+    """Rows in the order of a value, for comparisons: sorted arrays that each interval merges into and takes out of."""
+
+    def __init__(self) -> None:
+        self.values: Array = np.empty(0)
+        self.positions: Array = np.empty(0, np.int64)
+
+    def move(self, move: Move) -> None:
+        """Follows the side's positions."""
+        self.positions = self.positions - move.dead
+
+    def insert(self, positions: Array, vector: Vector) -> None:
+        """Adds the rows; those whose value is NULL compare with nothing."""
+        values = vector.values
+        if vector.nulls is not None:
+            positions, values = positions[~vector.nulls], values[~vector.nulls]
+        if not len(self.values):
+            self.values = values[:0]
+        order = np.argsort(values, kind="stable")
+        places = np.searchsorted(self.values, values[order], side="right")
+        self.values = np.insert(self.values, places, values[order])
+        self.positions = np.insert(self.positions, places, positions[order])
+
+    def remove(self, sign: Array, touch: Array) -> None:
+        """Takes out the rows whose positions are vacant; where no sign is -, there are none."""
+        if (sign < 0).any():
+            kept = touch[self.positions] != VACANT
+            self.values, self.positions = self.values[kept], self.positions[kept]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held."""
+        return self.values.nbytes + self.positions.nbytes

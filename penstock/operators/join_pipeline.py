@@ -17,7 +17,7 @@ from penstock.operators.columns.vector import Array, Vector
 from penstock.operators.join_conditions import Conditions, Step, Term, steps
 from penstock.operators.join_gathered import Gathered
 from penstock.operators.join_index import Pairs
-from penstock.operators.join_ranges import ranges
+from penstock.operators.join_ranges import SomeRows, row_range
 from penstock.operators.join_side import Delta, Side, mixture
 from penstock.operators.vector_eval import predicate
 from penstock.plan.expressions import TRUE
@@ -56,9 +56,13 @@ class Pipeline:
         self._start = start
         self._steps = [JoinStep(sides, step, schema, context) for step in steps(conditions, start, order)]
 
-    def needed(self) -> set[tuple[int, tuple[Term, ...]]]:
-        """The indexes that the steps look into: sides and terms."""
-        return {(s.step.side, s.terms) for s in self._steps if s.terms}
+    def hashed(self, side: int) -> set[tuple[Term, ...]]:
+        """The terms by which steps look rows of `side` up."""
+        return {s.terms for s in self._steps if s.step.side == side and s.terms}
+
+    def ordered(self, side: int) -> set[Term]:
+        """The terms by whose order steps search rows of `side`."""
+        return {s.range.term for s in self._steps if s.step.side == side and isinstance(s.range, SomeRows)}
 
     def run(self, delta: Delta) -> list[Candidates]:
         """All tuples that the elements of `delta` make, in the order of their events."""
@@ -86,7 +90,7 @@ class JoinStep:
         self._sides = sides
         self._schema = schema
         self._check = None if step.checks == TRUE else predicate(step.checks, schema, context)
-        self._ranges = ranges(step.bounds, sides[step.side].schema, schema, context)
+        self.range = row_range(step.bounds, schema, context)
 
     def extend(self, candidates: Candidates) -> Iterator[Candidates]:
         """The candidates joined with the rows of this step's side, in chunks."""
@@ -101,7 +105,7 @@ class JoinStep:
         side = self._sides[self.step.side]
         if self.terms:
             return side.probe(self.terms, self._wanted(candidates), candidates.events)
-        return self._ranges.pairs(side, candidates.events, self.columns(candidates))
+        return self.range.pairs(side, candidates.events, self.columns(candidates))
 
     def _wanted(self, candidates: Candidates) -> Array:
         words = [self._words(theirs, candidates) for _, theirs in self.step.keys]

@@ -23,7 +23,7 @@ from penstock.plan.node import Node
 from penstock.plan.nodes import Delay, Filter, Map, Window
 from penstock.plan.schema import Schema
 from penstock.plan.types import Type
-from penstock.plan.windows import Range, Rows
+from penstock.plan.windows import Range, Rows, SlideRange
 
 MINIMUM_POSITIONS: Final = 1024
 SMALL: Final = 1 << 16
@@ -58,8 +58,8 @@ class SideRows(Protocol):
     def admit(self, train: Train) -> Array:
         """The position of each element's row; where a - has none, VACANT."""
 
-    def release(self, train: Train, positions: Array, touch: Array) -> None:
-        """Gives up what the - elements took away."""
+    def release(self, gone: Array, touch: Array, until: int) -> None:
+        """Ends the interval before `until`: the rows at the positions `gone` have left."""
 
     def column(self, index: int) -> Vector:
         """A column, by place."""
@@ -79,13 +79,13 @@ class SideRows(Protocol):
         """The values it holds itself."""
 
 
-def stored_columns(node: Node) -> tuple[Node, tuple[int, ...]] | None:
-    """The stream in whose store the rows of `node` live, and which of its columns they show; None for other relations.
+def stored_columns(node: Node) -> tuple[Window, tuple[int, ...]] | None:
+    """The window in whose store the rows of `node` live, and which columns they show; None for other relations.
 
-    Rows of windows that slide come back after they have left, so they are not read from the store.
+    Windows that pass rows over, or show one row with changing bounds, are not read from the store.
     """
-    if isinstance(node, Window) and isinstance(node.spec, Rows | Range):
-        return node.input, tuple(range(len(node.input.schema.fields)))
+    if isinstance(node, Window) and _shared(node):
+        return node, tuple(range(len(node.input.schema.fields)))
     if isinstance(node, Filter | Delay):
         return stored_columns(node.input)
     if isinstance(node, Map) and all(isinstance(e, Column) for _, e in node.outputs):
@@ -96,23 +96,40 @@ def stored_columns(node: Node) -> tuple[Node, tuple[int, ...]] | None:
     return None
 
 
+def _shared(window: Window) -> bool:
+    spec = window.spec
+    if isinstance(spec, Rows):
+        return not spec.by
+    if isinstance(spec, Range):
+        return spec.on is None
+    return isinstance(spec, SlideRange) and spec.on is None and spec.slide <= spec.size and not window.bounds
+
+
 def side_rows(node: Node, context: Context) -> SideRows:
     """The rows of the relation `node`."""
     stored = stored_columns(node)
-    return OwnRows(node.schema) if stored is None else WindowRows(context.store(stored[0]), stored[1])
+    if stored is None:
+        return OwnRows(node.schema)
+    window, columns = stored
+    wait = int(window.spec.size + window.spec.slide) if isinstance(window.spec, SlideRange) else 0
+    return WindowRows(context.store(window.input), columns, wait)
 
 
 class WindowRows:
-    """Rows of a window: nothing but a stub on the store. A position is a row number less `origin`."""
+    """Rows of a window: nothing but a stub on the store. A position is a row number less `origin`.
+
+    A row enters the window `wait` microseconds after its timestamp at the latest.
+    """
 
     borrowed = True
 
-    def __init__(self, store: Store, columns: tuple[int, ...]) -> None:
+    def __init__(self, store: Store, columns: tuple[int, ...], wait: int) -> None:
         self._store = store
         self._columns = columns
         self._stub = store.stub()
         self._origin = self._low = self._high = store.end
         self._capacity = 0
+        self._wait = wait
 
     @property
     def shift(self) -> int:
@@ -135,8 +152,11 @@ class WindowRows:
         assert ids is not None
         return ids - self._origin
 
-    def release(self, train: Train, positions: Array, touch: Array) -> None:
+    def release(self, gone: Array, touch: Array, until: int) -> None:
         self._low = self._origin + int(first_alive(touch, self._low - self._origin, self._high - self._origin))
+        if self._low == self._high:
+            passed = self._store.base + int(np.searchsorted(self._store.ts, until - self._wait))
+            self._low = self._high = max(self._high, passed)
         self._stub.release(self._low)
 
     def column(self, index: int) -> Vector:
@@ -200,9 +220,9 @@ class OwnRows:
         self._enqueue(keys, sign, positions)
         return positions
 
-    def release(self, train: Train, positions: Array, touch: Array) -> None:
-        gone = positions[train.sign < 0]
-        self._free = np.concatenate([self._free, gone[gone >= 0]])
+    def release(self, gone: Array, touch: Array, until: int) -> None:
+        if len(gone):
+            self._free = np.concatenate([self._free, gone])
 
     def column(self, index: int) -> Vector:
         vector = self._columns[index]

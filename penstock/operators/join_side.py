@@ -11,11 +11,11 @@ from penstock.operators.base import Context
 from penstock.operators.columns.train import Train
 from penstock.operators.columns.vector import Array, Vector, interned, words
 from penstock.operators.join_conditions import Conditions, Term
-from penstock.operators.join_index import HashIndex, Pairs
+from penstock.operators.join_index import HashIndex, Pairs, SortedIndex
 from penstock.operators.join_rows import Move, moved, side_rows
 from penstock.operators.kernels.join import NEVER, VACANT, mark, settle
 from penstock.operators.kernels.join_chains import mix_into
-from penstock.operators.vector_eval import compiled, predicate
+from penstock.operators.vector_eval import Projection, compiled, predicate, projection
 from penstock.plan.expressions import Column, conjunction
 from penstock.plan.node import Node
 from penstock.plan.types import Type
@@ -38,15 +38,20 @@ class Side:
 
     def __init__(self, number: int, node: Node, conditions: Conditions, context: Context) -> None:
         self.number = number
+        self._context = context
         self.schema = node.schema
         self.rows = side_rows(node, context)
         self._classes = [terms for terms in conditions.terms(number) if terms]
+        self._projections = {
+            terms: projection([t.expression for t in terms], node.schema, context) for terms in self._classes
+        }
         self._terms = {t: compiled(t.expression, node.schema, context) for terms in self._classes for t in terms}
         local = conditions.local[number]
         self._filter = predicate(conjunction(local), node.schema, context) if local else None
         self._words: dict[Term, Array] = {t: np.empty(0, np.int64) for t in self._terms if self._stored(t) is None}
         self._indexes: dict[tuple[Term, ...], HashIndex] = {}
         self._mixes: dict[tuple[Term, ...], Array] = {}
+        self._ordered: dict[Term, SortedIndex] = {}
         self._touch: Array = np.empty(0, np.int32)
         self._born: Array = np.full(1, -1, np.int32)
         self._died: Array = np.full(1, NEVER, np.int32)
@@ -57,12 +62,8 @@ class Side:
         if not len(train):
             return train
         for terms in self._classes:
-            for t in terms:
-                if self._nullable(t, train):
-                    nulls = self._terms[t](train).nulls
-                    train = train if nulls is None else train.where(~nulls)
-            for other in terms[1:]:
-                train = train.where(words(self._terms[terms[0]](train)) == words(self._terms[other](train)))
+            if len(terms) > 1 or self._nullable(terms[0], train):
+                train = agreeing(train, self._projections[terms])
         return train if self._filter is None else self._filter(train)
 
     def begin(self, train: Train, events: Array) -> Delta:
@@ -76,17 +77,19 @@ class Side:
         self._write_words(delta)
         for terms, index in self._indexes.items():
             index.insert(delta.positions, delta.sign, *self._keys(terms))
+        for term, ordered in self._ordered.items():
+            ordered.insert(delta.positions[delta.sign > 0], self._values(term, train.where(delta.sign > 0)))
         self._mark(delta)
         return delta
 
-    def end(self, delta: Delta) -> None:
-        """Gives up the rows that died in the interval."""
-        if not len(delta.train):
-            return
+    def end(self, delta: Delta, until: int) -> None:
+        """Gives up the rows that died in the interval before `until`."""
         for terms, index in self._indexes.items():
             index.remove(delta.positions, delta.sign, *self._keys(terms))
         settle(delta.positions, delta.sign, self._touch)
-        self.rows.release(delta.train, delta.positions, self._touch)
+        for ordered in self._ordered.values():
+            ordered.remove(delta.sign, self._touch)
+        self.rows.release(delta.positions[delta.sign < 0], self._touch, until)
 
     def probe(self, terms: tuple[Term, ...], wanted: Array, events: Array) -> Iterator[Pairs]:
         """Pairs of candidates, by the words of their keys, with the rows whose `terms` have them."""
@@ -112,7 +115,8 @@ class Side:
     def nbytes(self) -> int:
         """Bytes of state."""
         arrays = (self._touch, self._born, self._died, *self._words.values(), *self._mixes.values())
-        return sum(a.nbytes for a in arrays) + sum(i.nbytes for i in self._indexes.values()) + self.rows.nbytes()
+        indexes = (*self._indexes.values(), *self._ordered.values())
+        return sum(a.nbytes for a in arrays) + sum(i.nbytes for i in indexes) + self.rows.nbytes()
 
     def vectors(self) -> Iterator[tuple[Type, Vector]]:
         """The values held here: own rows, and strings that key expressions made."""
@@ -132,10 +136,26 @@ class Side:
             return self.rows.column(self.schema.index(term.expression.name)).nulls is not None
         return True
 
-    def require(self, terms: tuple[Term, ...]) -> None:
-        """Sees that there is an index over `terms`."""
-        if terms in self._indexes:
-            return
+    def require(self, hashed: set[tuple[Term, ...]], ordered: set[Term]) -> None:
+        """Sees that there are these indexes, and no others."""
+        for terms in [t for t in self._indexes if t not in hashed]:
+            del self._indexes[terms]
+            self._mixes.pop(terms, None)
+        for terms in sorted(hashed - set(self._indexes), key=str):
+            self._hash(terms)
+        for term in [t for t in self._ordered if t not in ordered]:
+            del self._ordered[term]
+        for term in sorted(ordered - set(self._ordered), key=str):
+            self._ordered[term] = SortedIndex()
+            self._ordered[term].insert(self.alive, self._values(term, self._living()))
+
+    def _living(self) -> Train:
+        """All rows, as a train."""
+        places = self.alive + self.rows.shift
+        columns = [self.rows.column(i).take(places) for i in range(len(self.schema.fields))]
+        return Train(columns, np.zeros(len(places), np.int64))
+
+    def _hash(self, terms: tuple[Term, ...]) -> None:
         index = self._indexes[terms] = HashIndex()
         index.move(Move(0, 0, len(self._touch)))
         if len(terms) > 1:
@@ -144,12 +164,6 @@ class Side:
         self._mix(terms, alive)
         index.insert(alive, np.ones(len(alive), np.int8), *self._keys(terms))
 
-    def forget(self, needed: set[tuple[Term, ...]]) -> None:
-        """Gives up the indexes that no pipeline uses any more."""
-        for terms in [t for t in self._indexes if t not in needed]:
-            del self._indexes[terms]
-            self._mixes.pop(terms, None)
-
     def _keys(self, terms: tuple[Term, ...]) -> tuple[Array, int]:
         """The words under which the index over `terms` knows its rows, and what to add to a position to find them."""
         if len(terms) > 1:
@@ -157,11 +171,18 @@ class Side:
         stored = self._stored(terms[0])
         return (self._words[terms[0]], 0) if stored is None else (self.rows.column(stored).values, self.rows.shift)
 
+    def ordered(self, term: Term) -> SortedIndex:
+        """The rows in the order of the values of `term`."""
+        return self._ordered[term]
+
+    def _values(self, term: Term, rows: Train) -> Vector:
+        return compiled(term.expression, self.schema, self._context)(rows)
+
     def _move(self, move: Move) -> None:
         self._touch = moved(self._touch, move, VACANT)
         self._words = {t: moved(w, move, 0) for t, w in self._words.items()}
         self._mixes = {t: moved(w, move, 0) for t, w in self._mixes.items()}
-        for index in self._indexes.values():
+        for index in (*self._indexes.values(), *self._ordered.values()):
             index.move(move)
 
     def _write_words(self, delta: Delta) -> None:
@@ -194,6 +215,17 @@ class Side:
         cancelled = np.concatenate([born[unborn], died[unborn]])
         born[unborn] = NEVER
         delta.probing = np.flatnonzero(~np.isin(delta.events, cancelled))
+
+
+def agreeing(train: Train, terms: Projection) -> Train:
+    """The elements for which all `terms` have one value, and none is NULL."""
+    train, vectors = terms(train)
+    kept = np.ones(len(train), np.bool_)
+    for vector in vectors:
+        if vector.nulls is not None:
+            kept &= ~vector.nulls
+        kept &= words(vector) == words(vectors[0])
+    return train if kept.all() else train.where(kept)
 
 
 def mixture(columns: list[Array]) -> Array:

@@ -129,8 +129,11 @@ class Runner:
         return out
 
     def _between(self, node: Node, emitted: list[tuple[int, Train]], since: int, until: int) -> Train:
-        parts = [t for end, t in emitted if since < end <= until]
-        return concat_trains(parts) if parts else Train.empty(node.schema)
+        if not emitted:
+            return Train.empty(node.schema)
+        whole = concat_trains([t for _, t in emitted])
+        start, stop = np.searchsorted(whole.ts, [since, until]).tolist()
+        return whole.slice(start, stop)
 
     def copied(self) -> Runner:
         """This runner after a stop and a start."""

@@ -24,11 +24,11 @@ _GOLDEN: Final = np.uint64(0x9E3779B97F4A7C15)
 _HALF: Final = np.uint64(32)
 
 
-@njit(cache=True, inline="always")
+@njit(cache=True)
 def bucket(key: int, bits: int) -> int:
     """The bucket of `key` among 2 ** bits: multiplicative hashing of the two halves folded together."""
     word = np.uint64(key)
-    return np.int64(((word ^ (word >> _HALF)) * _GOLDEN) >> np.uint64(64 - bits))
+    return ((word ^ (word >> _HALF)) * _GOLDEN) >> np.uint64(64 - bits)
 
 
 @njit(cache=True)
@@ -40,11 +40,11 @@ def insert(positions: Array, sign: Array, heads: Array, bits: int, chain: Array,
         if sign[k] < 0:
             continue
         p = positions[k]
-        key = keys[p + shift]
+        key = keys[np.uint64(p + shift)]
         b = bucket(key, bits)
         r = heads[b]
-        while r >= 0 and keys[r + shift] != key:
-            r = chain[r]
+        while r >= 0 and keys[np.uint64(r + shift)] != key:
+            r = chain[np.uint64(r)]
         if r < 0:
             chain[p], after[p], before[p] = heads[b], p, p
             heads[b] = p
@@ -56,37 +56,37 @@ def insert(positions: Array, sign: Array, heads: Array, bits: int, chain: Array,
     return fresh
 
 
-@njit(cache=True, inline="always")
-def unlink(p: int, heads: Array, bits: int, chain: Array, after: Array, before: Array, keys: Array, shift: int) -> int:
-    """Takes the row at `p` out; returns 1 where it was the last of its key, else 0."""
-    if chain[p] == MEMBER:
-        after[before[p]], before[after[p]] = after[p], before[p]
-        return 0
-    b = bucket(keys[p + shift], bits)
-    alone = after[p] == p
-    heir = chain[p]
-    if not alone:
-        heir = after[p]
-        chain[heir] = chain[p]
-        after[before[p]], before[heir] = heir, before[p]
-    r = heads[b]
-    if r == p:
-        heads[b] = heir
-    else:
-        while chain[r] != p:
-            r = chain[r]
-        chain[r] = heir
-    return 1 if alone else 0
-
-
 @njit(cache=True)
 def remove(positions: Array, sign: Array, heads: Array, bits: int, chain: Array, after: Array, before: Array,
            keys: Array, shift: int) -> int:  # fmt: skip
-    """Takes out the rows at `positions` whose sign is -; returns how many keys are gone."""
+    """Takes out the rows at `positions` whose sign is -; returns how many keys are gone.
+
+    Where the row stands for its key, the next one of the ring takes over its link in the bucket.
+    """
     gone = 0
     for k in range(len(positions)):
-        if sign[k] < 0:
-            gone += unlink(positions[k], heads, bits, chain, after, before, keys, shift)
+        if sign[k] > 0:
+            continue
+        p = np.uint64(positions[k])
+        following, last = after[p], before[p]
+        after[np.uint64(last)], before[np.uint64(following)] = following, last
+        link = chain[p]
+        if link == MEMBER:
+            continue
+        heir = link
+        if following != positions[k]:
+            heir = following
+            chain[np.uint64(following)] = link
+        else:
+            gone += 1
+        b = bucket(keys[np.uint64(positions[k] + shift)], bits)
+        r = heads[b]
+        if r == positions[k]:
+            heads[b] = heir
+        else:
+            while chain[np.uint64(r)] != positions[k]:
+                r = chain[np.uint64(r)]
+            chain[np.uint64(r)] = heir
     return gone
 
 
@@ -97,27 +97,28 @@ def probe(words: Array, events: Array, start: int, heads: Array, bits: int, chai
     """Joins candidates from `start` on with the rows of their key that live at their event.
 
     Writes (candidate, place of the row) pairs and returns (next candidate, pairs written); it stops before a candidate
-    whose pairs do not fit. A row's place is its position plus `row_shift`.
+    whose pairs do not fit. A row's place is its position plus `row_shift`. A pair is written before it is known whether
+    it counts: a branch that is taken at random costs more.
     """
     count = 0
     room = len(out_row)
     for i in range(start, len(words)):
         word = words[i]
         r = heads[bucket(word, bits)]
-        while r >= 0 and keys[r + shift] != word:
-            r = chain[r]
+        while r >= 0 and keys[np.uint64(r + shift)] != word:
+            r = chain[np.uint64(r)]
         if r < 0:
             continue
         event, first, mark = events[i], r, count
         while True:
-            t = touch[r]
-            if born[t] < event and event < died[t]:
-                if count == room:
-                    return i, mark
-                out_index[count] = i
-                out_row[count] = r + row_shift
-                count += 1
-            r = after[r]
+            if count == room:
+                return i, mark
+            row = np.uint64(r)
+            t = np.uint64(touch[row])
+            out_index[count] = i
+            out_row[count] = r + row_shift
+            count += (born[t] < event) & (event < died[t])
+            r = after[row]
             if r == first:
                 break
     return len(words), count
