@@ -7,8 +7,9 @@ What keeps it right whatever the network does:
 - the child repeats what was not acknowledged at every tick, so lost messages are made up for;
 - a child that has been silent for `silence_s` counts as free, and this node sheds for itself alone; the child protects itself, since every
   node chooses from its own table for the rates that really arrive;
-- differences below the tolerance are not sent. Node of height h gets the share 2^-(h+1) of it, so that all levels together stay below
-  the whole however deep the tree is.
+- differences below the tolerance are not sent. A node of height h may leave 2^-(h+4) of it unsent in any score, load or capacity, so
+  all levels together, however deep the tree, stay below an eighth: what scores, loads and capacities that are an eighth off can
+  cost together, first at the choice and then where children must shed more, stays below the whole.
 
 Reference: Tatbul, sections 5.3 (distributed approach), 5.5 and 5.6; versions, silence and tolerance shares are ours.
 """
@@ -108,7 +109,7 @@ class Peer:
             return []
         fresh = ordered(public(self.fit))
         number = max(self.images, default=0)
-        share = self.agreement.tolerance * 2.0 ** -(self.height + 2)
+        share = self.agreement.tolerance * 2.0 ** -(self.height + 4)
         if number in self.images and same_shape(self.images[number], fresh):
             changed, forgotten = delta(self.images[number], fresh, share)
             if not len(changed) and not len(forgotten[1]) and same_capacities(self.images[number], fresh, share):
