@@ -21,7 +21,7 @@ def rowwise(call: Call, scope: Scope) -> Kernel:
         return None if strict and None in row else apply(*row)
 
     def run(*vectors: Vector) -> Vector:
-        count = max(1 if v.values.ndim == 0 else len(v) for v in vectors)
+        count = next((len(v) for v in vectors if v.values.ndim), 1)
         lists = [to_values(spread(v, count), t, scope.context) for v, t in zip(vectors, types, strict=True)]
         return to_vector([one(row) for row in zip(*lists, strict=True)], call.type, scope.context)
 

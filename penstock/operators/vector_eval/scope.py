@@ -90,7 +90,7 @@ def masked(values: Array, nulls: Array | None) -> Vector:
     """A vector of `values`, a fresh array, in which what is NULL is set to 0."""
     if nulls is None:
         return Vector(values)
-    np.copyto(values, 0, where=nulls)
+    np.copyto(values, False, where=nulls)
     return Vector(values, nulls)
 
 

@@ -1,0 +1,147 @@
+"""Random typed expressions over one wide schema, random rows for it, and trains of these rows in random cuts and
+selections.
+"""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from penstock.errors import PenstockError
+from penstock.operators.base import Context
+from penstock.operators.columns.train import Train
+from penstock.operators.vector_eval import to_vector
+from penstock.plan.expressions import Column, Expression, Literal
+from penstock.plan.functions import call, cast
+from penstock.plan.functions.casts import possible
+from penstock.plan.functions.registry import FUNCTIONS
+from penstock.plan.functions.signature import Signature
+from penstock.plan.schema import Schema
+from penstock.plan.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, INTERVAL, STRING, TIMESTAMP, Type, array, decimal
+
+SCHEMA = Schema.parse(
+    "b boolean, c boolean, i int, j int, n bigint, m bigint, x double, y double, d decimal(10, 2), e decimal(6, 4), "
+    "w decimal(25, 3), s string, r string, t timestamp, u timestamp, a date, k interval, v array<bigint>, f array<double>"
+)
+TYPES = (BOOLEAN, INT, BIGINT, DOUBLE, decimal(10, 2), decimal(6, 4), decimal(25, 3), STRING, TIMESTAMP, DATE, INTERVAL,
+         array(BIGINT), array(DOUBLE))  # fmt: skip
+VARIABLES = {
+    "T": TYPES,
+    "N": (INT, BIGINT, DOUBLE, decimal(10, 2), decimal(25, 3)),
+    "I": (INT, BIGINT),
+    "D": (DATE, TIMESTAMP),
+    "E": (BIGINT, DOUBLE),
+    "any": TYPES,
+    "text": (STRING, INT, DOUBLE, BOOLEAN, TIMESTAMP),
+    "decimal": (decimal(10, 2), INT, decimal(25, 3)),
+}
+SKIPPED = ("cast",)
+"""Built by `cast`, and drawn wherever a type is needed that a call does not give."""
+
+_SMALL = st.integers(-9, 9)
+_INTS = _SMALL | st.sampled_from([2**31 - 1, -(2**31), 0, 1, -1, 60, 1000])
+_BIGINTS = (
+    _INTS
+    | st.sampled_from([2**63 - 1, -(2**63), 2**62, -(2**62), 2**53 + 1, 3037000500, 10**18])
+    | st.integers(-(2**63), 2**63 - 1)
+)
+_DOUBLES = (st.sampled_from([0.0, -0.0, 0.5, 1.5, -2.5, 1e300, -1e300, 1e-300, 5e-324, math.inf, -math.inf, math.nan, 2.0**63, 1e15, 0.1, 1e7])
+            | st.floats(-100, 100) | _SMALL.map(float))  # fmt: skip
+_TEXTS = (st.sampled_from(["", "a", "A", "abc", "a%c", "a_c", " x ", "10", "-3", "1.5", "true", "2026-01-31", "1970-01-01 00:00:01", "é", "ß", "日本",
+                           "a.b.c", "NaN", "1 day", "0", "aa", "10.0.0.1", "İ", "%", "(", "yyyy-MM-dd"]) | st.text(max_size=4))  # fmt: skip
+_TIMES = st.sampled_from(
+    [0, -1, 1, 86_400_000_000, 1_769_817_600_000_000, -62_135_596_800_000_000, 951_782_400_000_000, 2**62, -(2**63)]
+) | st.integers(-(10**16), 10**16)
+_DATES = st.sampled_from([0, -1, 20484, 11016, 2**31 - 1, -(2**31), -719528]) | st.integers(-100_000, 100_000)
+
+
+def decimals(t: Type) -> st.SearchStrategy[Decimal]:
+    limit = 10**t.precision - 1
+    return (st.integers(-limit, limit) | st.sampled_from([0, 1, -1, limit, -limit, 5, 50, 150])).map(
+        lambda n: Decimal(n).scaleb(-t.scale)
+    )
+
+
+def values(t: Type) -> st.SearchStrategy[Any]:
+    """Internal values of `t`, NULL among them."""
+    if t.element is not None:
+        return st.none() | st.lists(values(t.element), max_size=3).map(tuple)
+    if t.name == "decimal":
+        return st.none() | decimals(t)
+    return st.none() | {"boolean": st.booleans(), "int": _INTS, "bigint": _BIGINTS, "double": _DOUBLES, "string": _TEXTS, "timestamp": _TIMES,
+                        "date": _DATES, "interval": _TIMES}[t.name]  # fmt: skip
+
+
+def rows() -> st.SearchStrategy[list[tuple[Any, ...]]]:
+    return st.lists(st.tuples(*(values(t) for t in SCHEMA.types)), max_size=6)
+
+
+@st.composite
+def expressions(draw: st.DrawFn, t: Type, depth: int = 3) -> Expression:
+    """An expression of type `t`."""
+    if depth == 0 or draw(st.integers(0, 5)) == 0:
+        return _leaf(draw, t)
+    made = _call(draw, t, depth)
+    if made is None:
+        return _leaf(draw, t)
+    if made.type == t:
+        return made
+    return cast(made, t) if possible(made.type, t) else _leaf(draw, t)
+
+
+def _leaf(draw: st.DrawFn, t: Type) -> Expression:
+    names = [f.name for f in SCHEMA if f.type == t]
+    if names and draw(st.integers(0, 2)):
+        return Column(draw(st.sampled_from(names)), t)
+    return Literal(draw(values(t)), t)
+
+
+def _call(draw: st.DrawFn, t: Type, depth: int) -> Expression | None:
+    signature = draw(
+        st.sampled_from([s for f in FUNCTIONS.values() if f.name not in SKIPPED for s in f.signatures if _gives(s, t)])
+    )
+    bound = {v: draw(st.sampled_from(VARIABLES[v])) for v in ("T", "N", "I", "D", "E")}
+    if signature.result in bound and t in VARIABLES[signature.result]:
+        bound[signature.result] = t
+    count = draw(st.integers(signature.required, len(signature.parameters) + 2 * signature.repeated))
+    words = (signature.parameters + signature.parameters[-1:] * 2)[:count]
+    arguments = [draw(expressions(_type_of(w, bound, draw), depth - 1)) for w in words]
+    try:
+        return call(signature.name, *arguments)
+    except PenstockError:
+        return None
+
+
+def _gives(signature: Signature, t: Type) -> bool:
+    word = signature.result
+    return word == str(t) or t in VARIABLES.get(word, ()) or (word.startswith("array<") and t.element is not None)
+
+
+def _type_of(word: str, bound: dict[str, Type], draw: st.DrawFn) -> Type:
+    if word in bound:
+        return bound[word]
+    if word in VARIABLES:
+        return draw(st.sampled_from(VARIABLES[word]))
+    if word.startswith("array<"):
+        return array(bound.get(word[6:-1], BIGINT))
+    return next((t for t in TYPES if t.name == word), BIGINT)
+
+
+def train_of(rows: list[tuple[Any, ...]], context: Context, selected: list[int] | None = None) -> Train:
+    """A train of these rows; with `selected`, it stands on more rows and looks at these."""
+    columns = [to_vector([row[i] for row in rows], f.type, context) for i, f in enumerate(SCHEMA)]
+    train = Train(columns, np.arange(len(rows), dtype=np.int64))
+    return train if selected is None else train.take(np.array(selected, np.int64))
+
+
+def same(a: Any, b: Any) -> bool:
+    """Equal values of one type, NaN equal to NaN."""
+    if isinstance(a, tuple) and isinstance(b, tuple):
+        return len(a) == len(b) and all(map(same, a, b))
+    if isinstance(a, float) and isinstance(b, float) and a != a:
+        return b != b
+    return type(a) is type(b) and a == b

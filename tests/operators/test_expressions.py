@@ -1,0 +1,61 @@
+"""Expressions on trains give, row by row, what the plain meaning gives: for random expressions of every function over
+random rows.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from penstock.operators.base import Context
+from penstock.operators.vector_eval import compiled, predicate, to_values
+from penstock.plan.expressions import Expression, format_expression
+from penstock.plan.fold import fold
+from penstock.plan.functions import evaluate
+from penstock.plan.types import BOOLEAN
+from tests.operators.expression_cases import SCHEMA, TYPES, expressions, rows, same, train_of
+
+ANY = st.sampled_from(TYPES).flatmap(expressions)
+
+
+def by_rows(expression: Expression, rows: list[tuple[Any, ...]]) -> list[Any]:
+    return [evaluate(expression, dict(zip(SCHEMA.names, row, strict=True))) for row in rows]
+
+
+def check(expression: Expression, given_rows: list[tuple[Any, ...]], cut: int, picks: list[int]) -> None:
+    context = Context()
+    run = compiled(expression, SCHEMA, context)
+    chosen = [p % len(given_rows) for p in picks] if given_rows else []
+    for part, selected in ((given_rows[:cut], None), (given_rows[cut:], None), (given_rows, chosen)):
+        vector = run(train_of(part, context, selected))
+        got = to_values(vector, expression.type, context)
+        wanted = by_rows(expression, part if selected is None else [part[i] for i in selected])
+        assert len(got) == len(wanted)
+        for a, b in zip(got, wanted, strict=True):
+            assert same(a, b), f"{format_expression(expression)}: {a!r} on a train, {b!r} by itself"
+        if vector.nulls is not None:
+            assert not vector.values[vector.nulls].any(), "values below NULL are 0"
+
+
+@settings(max_examples=300)
+@given(ANY, rows(), st.integers(0, 6), st.lists(st.integers(0, 5), max_size=8))
+def test_an_expression_on_trains_is_its_plain_meaning(
+    expression: Expression, rows: list[tuple[Any, ...]], cut: int, picks: list[int]
+) -> None:
+    check(expression, rows, cut, picks)
+
+
+@given(expressions(BOOLEAN), rows())
+def test_a_predicate_keeps_the_rows_for_which_it_is_true(expression: Expression, rows: list[tuple[Any, ...]]) -> None:
+    context = Context()
+    kept = predicate(expression, SCHEMA, context)(train_of(rows, context))
+    assert kept.ts.tolist() == [i for i, value in enumerate(by_rows(expression, rows)) if value is True]
+
+
+@given(ANY, rows())
+def test_folding_changes_no_value(expression: Expression, rows: list[tuple[Any, ...]]) -> None:
+    folded = fold(expression)
+    assert folded.type == expression.type
+    assert all(map(same, by_rows(folded, rows), by_rows(expression, rows)))
