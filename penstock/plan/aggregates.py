@@ -15,12 +15,15 @@ Meaning (what every engine computes):
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
 
 from penstock.errors import Diagnostic, PenstockError, unknown
+from penstock.plan.functions.user import user_functions
+from penstock.plan.node import Node
+from penstock.plan.nodes import AggregateCall, Delay, Filter, Map, Window
 from penstock.plan.types import BIGINT, DOUBLE, INTERVAL, MAX_DECIMAL_PRECISION, NULL, Type, decimal
 
 Parameters = tuple[object, ...]
@@ -115,7 +118,7 @@ def canonical(name: str) -> str:
 
 def is_aggregate(name: str) -> bool:
     """True where `name` is an aggregate, built in or a user's."""
-    return canonical(name) in RULES
+    return canonical(name) in RULES or name.lower() in user_functions.aggregates
 
 
 def resolve(name: str, argument_type: Type | None, parameters: Parameters = (), distinct: bool = False) -> Type:
@@ -126,7 +129,7 @@ def resolve(name: str, argument_type: Type | None, parameters: Parameters = (), 
     """
     rule = RULES.get(canonical(name))
     if rule is None:
-        raise PenstockError(unknown("aggregate", name, NAMES))
+        return _resolve_user(name, argument_type, parameters, distinct)
     _check_shape(name, rule, argument_type, parameters, distinct)
     result = BIGINT if argument_type is None else rule.returns(argument_type)
     if result is None:
@@ -140,6 +143,21 @@ def properties(name: str, distinct: bool = False) -> Properties:
     if rule is None:
         return Properties(mergeable=False, subtractable=False, order_sensitive=True)
     return _HOLISTIC if distinct and canonical(name) not in ("min", "max") else rule.properties
+
+
+def in_order(relation: Node) -> bool:
+    """True where a relation's rows keep their places in a stream: a window, and what lets rows be above it."""
+    while isinstance(relation, Filter | Map | Delay):
+        relation = relation.input
+    return isinstance(relation, Window)
+
+
+def check_order(relation: Node, calls: Iterable[AggregateCall]) -> None:
+    """Refuses first and last over a relation whose rows have no order."""
+    for call in calls:
+        if call.function in ("first", "last") and not in_order(relation):
+            cause = f"{call.function}({call.argument}) needs rows in order, and '{relation.label}' keeps none"
+            raise PenstockError(Diagnostic(cause, help="aggregate a window directly, or the filtered rows of one"))
 
 
 def _check_shape(name: str, rule: Rule, argument: Type | None, parameters: Parameters, distinct: bool) -> None:
@@ -162,3 +180,12 @@ def _is_rank(value: object) -> bool:
 
 def _misuse(message: str, signature: str, help_: str | None = None) -> PenstockError:
     return PenstockError(Diagnostic(message, notes=(f"usage: {signature}",), help=help_))
+
+
+def _resolve_user(name: str, argument: Type | None, parameters: Parameters, distinct: bool) -> Type:
+    found = user_functions.aggregates.get(name.lower())
+    if found is None:
+        raise PenstockError(unknown("aggregate", name, (*NAMES, *user_functions.aggregates)))
+    if argument is None or parameters or distinct:
+        raise _misuse(f"{name}, an aggregate in Python, takes one argument", f"{name}(value)")
+    return found.returns

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from penstock.errors import PenstockError
-from penstock.plan import aggregates
+from penstock.plan import aggregates, functions
 from penstock.plan.types import BIGINT, BOOLEAN, DOUBLE, INT, INTERVAL, NULL, STRING, TIMESTAMP, Type, array, decimal
 
 WIDE = decimal(38, 18)
@@ -69,3 +69,22 @@ def test_properties() -> None:
 def test_every_name_resolves_to_a_rule() -> None:
     assert {aggregates.canonical(n) for n in aggregates.NAMES} == set(aggregates.RULES)
     assert all(aggregates.is_aggregate(n) for n in aggregates.NAMES) and not aggregates.is_aggregate("lower")
+
+
+def test_a_users_aggregate_resolves_to_what_it_returns() -> None:
+    @functions.aggregate(returns="bigint", name="spread_in_test")
+    class Spread:
+        def init(self) -> None:
+            self.seen: list[int] = []
+
+        def incr(self, value: int) -> None:
+            self.seen.append(value)
+
+        def final(self) -> int:
+            return max(self.seen) - min(self.seen)
+
+    assert aggregates.resolve("Spread_In_Test", INT) == BIGINT
+    assert aggregates.is_aggregate("spread_in_test")
+    with pytest.raises(PenstockError, match="takes one argument"):
+        aggregates.resolve("spread_in_test", INT, (1,))
+    del functions.user_functions.aggregates["spread_in_test"]

@@ -1,0 +1,1 @@
+"""Accumulators: the state of one aggregate for all groups at once, one kind a file."""
