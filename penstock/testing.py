@@ -18,6 +18,7 @@ from penstock.errors import Diagnostic, PenstockError, unknown
 from penstock.lane import reference
 from penstock.lane.events import Arrival, Given, Inputs, arrivals, skew_us, stamp_of
 from penstock.lane.files import READERS, read
+from penstock.lane.lanes import Lanes
 from penstock.lane.runtime import Lane
 from penstock.lane.session import Job, Outcome, run
 from penstock.operators.base import Row
@@ -97,7 +98,8 @@ def evaluate(
         found = reference.evaluate(network, streams, given, until)
         return Result({q.name: _shown(found[q.name], q.root.schema) for q in network.queries}, Snapshot(1, 0.0))
     job = Job(network, streams, list(inputs.relations.values()), given, _sizes(batches), until)
-    return _result(network, run(job, Lane(network, scheduler=scheduler)))
+    on = Lane(network, scheduler=scheduler) if lanes == 1 else Lanes(network, lanes, scheduler=scheduler)
+    return _result(network, run(job, on))
 
 
 def net(elements: Iterable[Element]) -> dict[tuple[int, tuple[Any, ...]], int]:

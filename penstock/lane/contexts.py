@@ -30,8 +30,8 @@ def memoryless(node: Node) -> bool:
 class Contexts:
     """All contexts of a lane; they share the dictionaries and the count of rows set aside."""
 
-    def __init__(self) -> None:
-        self.dictionaries = Dictionaries()
+    def __init__(self, dictionaries: Dictionaries) -> None:
+        self.dictionaries = dictionaries
         self.set_aside: dict[str, int] = {}
         self._by_scope: dict[Scope, Context] = {}
 

@@ -11,6 +11,7 @@ from penstock.lane.contexts import Contexts, memoryless
 from penstock.lane.queue import Arc
 from penstock.lane.slot import Feed, Key, Slot
 from penstock.operators.base import Context, Operator
+from penstock.operators.columns.dictionary import Dictionaries
 from penstock.operators.columns.train import Train
 from penstock.plan.network import Query
 from penstock.plan.node import Kind, Node, walk
@@ -42,14 +43,14 @@ class Graph:
     """The running operators of all queries, wired by queues.
 
     `order` lists the slots inputs first. There is one slot for each `Key`, so two queries that have an equal node, the
-    same birth and no owner have one slot for it. `given` holds what each relation was given: a query that comes later
-    reads it from the beginning.
+    same birth and no owner have one slot for it. `given` holds what was given to the relations that it names: a query
+    that comes later reads it from the beginning.
     """
 
-    def __init__(self, build: Build, clock: Clock) -> None:
+    def __init__(self, build: Build, clock: Clock, dictionaries: Dictionaries) -> None:
         self.build = build
         self.clock = clock
-        self.contexts = Contexts()
+        self.contexts = Contexts(dictionaries)
         self.feeds: dict[Source | Table, Feed] = {}
         self.slots: dict[Key, Slot] = {}
         self.taps: dict[str, Tap] = {}
@@ -129,7 +130,7 @@ class Graph:
 
     def _feed(self, node: Source | Table) -> Feed:
         if node not in self.feeds:
-            log = self.given.setdefault(node.name, []) if isinstance(node, Table) else []
+            log = self.given.get(node.name, []) if isinstance(node, Table) else []
             self.feeds[node] = Feed(Key(node), self.progress.get(node.name, BEGIN), log)
         return self.feeds[node]
 

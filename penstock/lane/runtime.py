@@ -6,7 +6,7 @@ of these queues (or an earlier instant, where a train would be too long), and th
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import chain
 
@@ -33,7 +33,8 @@ class Lane:
 
     `scheduler` is a name of `penstock.lane.schedulers`; "fifo" without `train_rows` runs each operator once over all
     that came in, inputs first, which is the same order at the least cost. `optimized` says whether plans are rewritten
-    first. `network.sharing` says whether equal operators run once.
+    first. `network.sharing` says whether equal operators run once. Several lanes may have `dictionaries` in common:
+    then whoever runs them sweeps these.
     """
 
     def __init__(
@@ -45,6 +46,7 @@ class Lane:
         clock: Clock | None = None,
         optimized: bool = True,
         build: Build = registry.build,
+        dictionaries: Dictionaries | None = None,
         settings: Settings | None = None,
     ) -> None:
         self.network = replace(network, queries=())
@@ -54,7 +56,7 @@ class Lane:
         self._whole = scheduler == "fifo" and train_rows is None
         self._train_rows = train_rows or self._settings.train_rows
         self._optimized = optimized
-        self._graph = Graph(build, self.clock)
+        self._graph = Graph(build, self.clock, Dictionaries() if dictionaries is None else dictionaries)
         self._graph.given.update({relation.name: [] for relation in network.relations})
         self._sweeper = Sweeper(self.dictionaries)
         self._inputs = 0
@@ -163,4 +165,8 @@ class Lane:
         """
         if not (force or self._sweeper.due()):
             return 0
-        return self._sweeper.sweep(chain(held(self._graph), outside))
+        return self._sweeper.sweep(chain(self.held(), outside))
+
+    def held(self) -> Iterator[Typed]:
+        """Every vector that operators, stores, queues and results not yet taken hold, with its type."""
+        return held(self._graph)
