@@ -16,6 +16,10 @@ import numpy as np
 from penstock.cluster.flows import Floats
 
 
+# An excess below this share of the capacity is rounding.
+ROUNDING = 1e-12
+
+
 @dataclass(frozen=True, slots=True)
 class Branch:
     """One drop location of a split: `load` and `score` per tuple of the input that passes it."""
@@ -56,7 +60,7 @@ def local_plan(branches: Sequence[Branch], shared: float, rate: float, capacity:
     dropped = np.zeros(len(branches))
     for place in np.argsort([_ratio(b) for b in branches], kind="stable"):
         saved = rate * branches[place].load
-        if excess > 0 and saved > 0:
+        if excess > ROUNDING * capacity and saved > 0:
             dropped[place] = min(1.0, excess / saved)
             excess -= dropped[place] * saved
     return dropped

@@ -41,6 +41,8 @@ from penstock.errors import Diagnostic, PenstockError, unknown
 METHODS = ("c-fit", "d-fit", "solver", "solver-w")
 # Programs that a division of the rate space may solve before it stops with the bound that it has: about ten seconds' worth.
 MOST_PLANS = 5_000
+# A region's programs for loss functions take about ten times as long.
+UTILITY_EFFORT = 10
 
 
 class Planner(Protocol):
@@ -84,7 +86,7 @@ def plan(topology: Topology, epsilon: float, method: str = "c-fit", *, workload:
     if any(q.loss is not None for q in query_ends(topology)):
         if method not in ("solver", "c-fit"):
             raise PenstockError(Diagnostic(f"{method} plans for throughput, not for loss functions", help="use solver"))
-        return utility_planner(topology, model, share, most_plans, most)
+        return utility_planner(topology, model, share, most_plans // UTILITY_EFFORT, most)
     if method == "d-fit":
         return distributed_planner(topology, model, share, late)
     if method == "c-fit":

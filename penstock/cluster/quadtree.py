@@ -32,7 +32,7 @@ class Quadtree:
     root: int
 
     def find(self, rates: Floats) -> int:
-        """The row that owns these rates, or -1 where no row lies at or below them.
+        """A row that owns these rates, or -1 where no row lies at or below them.
 
         >>> table = Points(np.array([[0.0, 0.0], [0.2, 0.4], [0.4, 0.2]]), np.array([0.0, 0.6, 0.5]), np.full(2, 0.2))
         >>> tree = quadtree(table)
@@ -88,13 +88,13 @@ def _find(rates, scores, first, following, quadrant, best, root, point):  # type
     while left > 0:
         left -= 1
         at = waiting[left]
-        if owner >= 0 and (best[at] < scores[owner] or (best[at] == scores[owner] and scores[at] < scores[owner])):
+        if owner >= 0 and best[at] <= scores[owner]:
             continue
         above = 0
         for i in range(inputs):
             if rates[at, i] > point[i]:
                 above |= 1 << i
-        if above == 0 and (owner < 0 or scores[at] > scores[owner] or (scores[at] == scores[owner] and at < owner)):
+        if above == 0 and (owner < 0 or scores[at] > scores[owner]):
             owner = at
         child = first[at]
         while child >= 0:
