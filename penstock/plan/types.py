@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import Any, Final
 
 from penstock.errors import Diagnostic, PenstockError, unknown
@@ -186,8 +186,11 @@ def _double(value: Any, _: Type) -> float:
     return float(value)
 
 
+_WIDE: Final = Context(prec=2 * MAX_DECIMAL_PRECISION)
+
+
 def _decimal(value: Any, t: Type) -> Decimal:
-    number = Decimal(str(value)).quantize(Decimal(1).scaleb(-t.scale))
+    number = Decimal(str(value)).quantize(Decimal(1).scaleb(-t.scale), context=_WIDE)
     return number if number.adjusted() < t.precision - t.scale or not number else _refuse(value)
 
 
