@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import product
+from typing import Final
 
 import numpy as np
 
@@ -20,10 +21,13 @@ from penstock.operators.join_conditions import conditions, greedy_order
 from penstock.operators.join_gathered import Gathered
 from penstock.operators.join_pipeline import Candidates, Pipeline, gathered
 from penstock.operators.join_side import Delta, Side
-from penstock.operators.kernels.join import add_earlier, count_events, place_events
+from penstock.operators.kernels.join import add_earlier
+from penstock.operators.kernels.join_gather import arrange, count_events, keep_least, scatter, stamp, taken
 from penstock.plan.functions import evaluate
 from penstock.plan.nodes import Join
 from penstock.plan.types import Type
+
+NO_ARRIVAL: Final = np.int64(2**63 - 1)
 
 
 class MJoin:
@@ -40,6 +44,8 @@ class MJoin:
 
     def process(self, inputs: Sequence[Train], until: int) -> Train:
         """The changes of the result before `until`."""
+        for side in self._sides:
+            side.rows.open()
         self._follow_orders()
         trains = [side.possible(train) for side, train in zip(self._sides, inputs, strict=True)]
         events = numbered(trains)
@@ -75,14 +81,13 @@ class MJoin:
 
     def _output(self, found: Candidates, deltas: Sequence[Delta]) -> Train:
         total = sum(len(d.train) for d in deltas)
-        ts, sign = np.empty(total, np.int64), np.empty(total, np.int8)
+        ts, sign, negative = np.empty(total, np.int64), np.empty(total, np.int8), 0
         for delta in deltas:
             if len(delta.train):
-                ts[delta.events], sign[delta.events] = delta.train.ts, delta.sign
+                negative += stamp(delta.events, delta.train.ts, delta.sign, ts, sign)
+        signs = taken(sign, found.events) if negative else None
         columns = gathered(self._sides, found)
-        arrival, weight = self._headers(found)
-        signs = None if (sign > 0).all() else sign[found.events]
-        return Train(self._kept(columns), ts[found.events], signs, None, arrival, weight)
+        return Train(self._kept(columns), taken(ts, found.events), signs, None, *self._headers(found))
 
     def _kept(self, columns: Gathered) -> Sequence[Vector]:
         """Rows that live in windows are gathered when they are read; other rows may be gone by then."""
@@ -93,15 +98,13 @@ class MJoin:
 
     def _headers(self, found: Candidates) -> tuple[Array, Array | None]:
         """The earliest arrival and the product of the weights."""
-        arrival: Array | None = None
+        arrival = np.full(len(found), NO_ARRIVAL)
         weight: Array | None = None
         for side, places in zip(self._sides, found.places, strict=True):
-            came = side.rows.arrival[places]
-            arrival = came if arrival is None else np.minimum(arrival, came, out=came)
-            if side.rows.weight is not None:
-                own = side.rows.weight[places]
+            keep_least(arrival, side.rows.arrival, places)
+            if side.rows.weight is not None and places is not None:
+                own = taken(side.rows.weight, places)
                 weight = own if weight is None else weight * own
-        assert arrival is not None
         return arrival, weight
 
 
@@ -120,19 +123,19 @@ def in_event_order(found: Sequence[Candidates], total: int) -> Candidates:
     """The results of all pipelines in the order of their events, of which there are `total`."""
     if len(found) == 1:
         return found[0]
-    offsets = np.zeros(total + 2, np.int64)
+    offsets = np.zeros(total + 1, np.int64)
     for part in found:
         count_events(part.events, offsets)
     np.cumsum(offsets, out=offsets)
     count = int(offsets[-1])
     events = np.empty(count, np.int32)
-    sides = [np.empty(count, np.int64) for _ in found[0].places]
+    sides = [np.empty(count, np.int32) for _ in found[0].places]
     for part in found:
         places = np.empty(len(part), np.int64)
-        place_events(part.events, offsets, places)
-        events[places] = part.events
+        arrange(part.events, offsets, places)
+        scatter(part.events, places, events)
         for side, rows in zip(sides, part.places, strict=True):
-            side[places] = rows
+            scatter(rows, places, side)
     return Candidates(events, tuple(sides))
 
 

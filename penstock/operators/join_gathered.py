@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, overload
 
 from penstock.operators.columns.vector import Array, Vector
+from penstock.operators.kernels.join_gather import taken
 
 
 class Gathered(Sequence[Vector]):
@@ -35,7 +36,8 @@ class Gathered(Sequence[Vector]):
         done = self._done[index]
         if done is None:
             vector, rows = self._parts[index]
-            done = self._done[index] = vector.take(rows)
+            nulls = None if vector.nulls is None else taken(vector.nulls, rows)
+            done = self._done[index] = Vector(taken(vector.values, rows), nulls)
         return done
 
     def __reduce__(self) -> tuple[Any, ...]:

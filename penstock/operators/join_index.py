@@ -51,12 +51,11 @@ class HashIndex:
               row_shift: int) -> Iterator[Pairs]:  # fmt: skip
         """Pairs of candidates (by their word) and rows that live at the candidate's event, in chunks."""
         arguments = (self._heads, self._bits, self._chain, self._after, words, shift, row_shift, *lives)
-        start, room = 0, max(CHUNK, 2 * len(wanted))
+        start, room = 0, min(CHUNK, 2 * len(wanted) + 16)
         while start < len(wanted):
-            pairs = np.empty(room, np.int64), np.empty(room, np.int64)
+            pairs = np.empty(room, np.int32), np.empty(room, np.int32)
             following, count = join_chains.probe(wanted, events, start, *arguments, *pairs)
-            if following == start:
-                room *= 2
+            room *= 1 + (following == start)
             start = following
             if count:
                 yield pairs[0][:count], pairs[1][:count]

@@ -19,6 +19,7 @@ from penstock.operators.join_gathered import Gathered
 from penstock.operators.join_index import Pairs
 from penstock.operators.join_ranges import SomeRows, row_range
 from penstock.operators.join_side import Delta, Side, mixture
+from penstock.operators.kernels.join_gather import taken
 from penstock.operators.vector_eval import predicate
 from penstock.plan.expressions import TRUE
 from penstock.plan.schema import Schema
@@ -37,9 +38,9 @@ class Candidates:
     def joined(self, pairs: Pairs, side: int) -> Candidates:
         """The pairs of a candidate and a row of `side`."""
         index, rows = pairs
-        places = [None if p is None else p[index] for p in self.places]
+        places = [None if p is None else taken(p, index) for p in self.places]
         places[side] = rows
-        return Candidates(self.events[index], tuple(places))
+        return Candidates(taken(self.events, index), tuple(places))
 
     def take(self, chosen: Array) -> Candidates:
         """The candidates that these positions name or this mask marks."""
@@ -67,7 +68,7 @@ class Pipeline:
     def run(self, delta: Delta) -> list[Candidates]:
         """All tuples that the elements of `delta` make, in the order of their events."""
         places: list[Array | None] = [None] * len(self._sides)
-        places[self._start] = delta.positions + self._sides[self._start].rows.shift
+        places[self._start] = delta.positions + np.int32(self._sides[self._start].rows.shift)
         first = Candidates(delta.events, tuple(places))
         return list(self._from(0, first if delta.probing is None else first.take(delta.probing)))
 
@@ -138,7 +139,7 @@ class JoinStep:
 def gathered(sides: Sequence[Side], candidates: Candidates) -> Gathered:
     """The columns of the sides joined so far; those of the others are empty."""
     parts: list[tuple[Vector, Array]] = []
-    nowhere = np.empty(0, np.int64)
+    nowhere = np.empty(0, np.int32)
     for side, places in zip(sides, candidates.places, strict=True):
         for i in range(len(side.schema.fields)):
             parts.append((side.rows.column(i), nowhere if places is None else places))

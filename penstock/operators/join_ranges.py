@@ -70,12 +70,11 @@ def sortable(bound: Bound) -> bool:
 
 def spanned(side: Side, events: Array, listed: Array, low: Array, high: Array) -> Iterator[Pairs]:
     """Candidate i with those of `listed[low[i]:high[i]]` that live at its event, in chunks."""
-    start, room = 0, CHUNK
+    start, room = 0, min(CHUNK, int((high - low).clip(0).sum()) + 1)
     while start < len(events):
-        pairs = np.empty(room, np.int64), np.empty(room, np.int64)
+        pairs = np.empty(room, np.int32), np.empty(room, np.int32)
         following, count = spans(low, high, listed, events, start, side.rows.shift, *side.lives, *pairs)
-        if following == start:
-            room *= 2
+        room *= 1 + (following == start)
         start = following
         if count:
             yield pairs[0][:count], pairs[1][:count]

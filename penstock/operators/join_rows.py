@@ -52,14 +52,17 @@ class SideRows(Protocol):
     def borrowed(self) -> bool:
         """True where the arrays behind `column` are never written again."""
 
+    def open(self) -> None:
+        """Begins an interval."""
+
     def room(self, train: Train, touch: Array) -> Move | None:
         """How the arrays by position must change before `admit`."""
 
     def admit(self, train: Train) -> Array:
         """The position of each element's row; where a - has none, VACANT."""
 
-    def release(self, gone: Array, touch: Array, until: int) -> None:
-        """Ends the interval before `until`: the rows at the positions `gone` have left."""
+    def release(self, positions: Array, sign: Array, touch: Array, until: int) -> None:
+        """Ends the interval before `until`, whose elements had these positions and signs."""
 
     def column(self, index: int) -> Vector:
         """A column, by place."""
@@ -130,10 +133,14 @@ class WindowRows:
         self._origin = self._low = self._high = store.end
         self._capacity = 0
         self._wait = wait
+        self._held: list[Vector] = []
 
     @property
     def shift(self) -> int:
         return self._origin - self._store.base
+
+    def open(self) -> None:
+        self._held = self._store.vectors()
 
     def room(self, train: Train, touch: Array) -> Move | None:
         ids = train.ids
@@ -150,9 +157,10 @@ class WindowRows:
     def admit(self, train: Train) -> Array:
         ids = train.ids
         assert ids is not None
-        return ids - self._origin
+        return (ids - self._origin).astype(np.int32)
 
-    def release(self, gone: Array, touch: Array, until: int) -> None:
+    def release(self, positions: Array, sign: Array, touch: Array, until: int) -> None:
+        self._held = []
         self._low = self._origin + int(first_alive(touch, self._low - self._origin, self._high - self._origin))
         if self._low == self._high:
             passed = self._store.base + int(np.searchsorted(self._store.ts, until - self._wait))
@@ -160,7 +168,7 @@ class WindowRows:
         self._stub.release(self._low)
 
     def column(self, index: int) -> Vector:
-        return self._store.vectors()[self._columns[index]]
+        return self._held[self._columns[index]]
 
     @property
     def arrival(self) -> Array:
@@ -189,11 +197,14 @@ class OwnRows:
         self._has_nulls = [False] * len(schema.fields)
         self._arrival: Array = np.empty(0, np.int64)
         self._weight: Array | None = None
-        self._free: Array = np.empty(0, np.int64)
+        self._free: Array = np.empty(0, np.int32)
         self._values = KeyIndex(len(schema.fields))
         self._first: Array = np.empty(0, np.int32)
         self._last: Array = np.empty(0, np.int32)
         self._following: Array = np.empty(0, np.int32)
+
+    def open(self) -> None:
+        pass
 
     def room(self, train: Train, touch: Array) -> Move | None:
         need = int(np.count_nonzero(train.sign > 0))
@@ -205,13 +216,13 @@ class OwnRows:
         self._columns = [Vector(grown(v, grown_to), grown(n, grown_to)) for v, n in self._pairs()]
         self._arrival, self._following = grown(self._arrival, grown_to), grown(self._following, grown_to)
         self._weight = None if self._weight is None else grown(self._weight, grown_to)
-        self._free = np.concatenate([np.arange(grown_to - 1, capacity - 1, -1), self._free])
+        self._free = np.concatenate([np.arange(grown_to - 1, capacity - 1, -1, np.int32), self._free])
         return Move(0, capacity, grown_to)
 
     def admit(self, train: Train) -> Array:
         sign = train.sign
         plus = np.flatnonzero(sign > 0)
-        positions = np.full(len(train), VACANT)
+        positions = np.full(len(train), VACANT, np.int32)
         cut = len(self._free) - len(plus)
         self._free, places = self._free[:cut], self._free[cut:][::-1]
         positions[plus] = places
@@ -220,9 +231,9 @@ class OwnRows:
         self._enqueue(keys, sign, positions)
         return positions
 
-    def release(self, gone: Array, touch: Array, until: int) -> None:
-        if len(gone):
-            self._free = np.concatenate([self._free, gone])
+    def release(self, positions: Array, sign: Array, touch: Array, until: int) -> None:
+        if len(positions):
+            self._free = np.concatenate([self._free, positions[sign < 0]])
 
     def column(self, index: int) -> Vector:
         vector = self._columns[index]

@@ -15,6 +15,7 @@ from penstock.operators.join_index import HashIndex, Pairs, SortedIndex
 from penstock.operators.join_rows import Move, moved, side_rows
 from penstock.operators.kernels.join import NEVER, VACANT, mark, settle
 from penstock.operators.kernels.join_chains import mix_into
+from penstock.operators.kernels.join_gather import taken
 from penstock.operators.vector_eval import Projection, compiled, predicate, projection
 from penstock.plan.expressions import Column, conjunction
 from penstock.plan.node import Node
@@ -48,7 +49,8 @@ class Side:
         self._terms = {t: compiled(t.expression, node.schema, context) for terms in self._classes for t in terms}
         local = conditions.local[number]
         self._filter = predicate(conjunction(local), node.schema, context) if local else None
-        self._words: dict[Term, Array] = {t: np.empty(0, np.int64) for t in self._terms if self._stored(t) is None}
+        self._columns = {t: self._stored(t) for t in self._terms}
+        self._words: dict[Term, Array] = {t: np.empty(0, np.int64) for t in self._terms if self._columns[t] is None}
         self._indexes: dict[tuple[Term, ...], HashIndex] = {}
         self._mixes: dict[tuple[Term, ...], Array] = {}
         self._ordered: dict[Term, SortedIndex] = {}
@@ -69,7 +71,7 @@ class Side:
     def begin(self, train: Train, events: Array) -> Delta:
         """Takes the rows of the interval in; every row that lives in it can then be probed."""
         if not len(train):
-            return Delta(train, np.empty(0, np.int8), np.empty(0, np.int64))
+            return Delta(train, np.empty(0, np.int8), np.empty(0, np.int32))
         move = self.rows.room(train, self._touch)
         if move is not None:
             self._move(move)
@@ -89,7 +91,7 @@ class Side:
         settle(delta.positions, delta.sign, self._touch)
         for ordered in self._ordered.values():
             ordered.remove(delta.sign, self._touch)
-        self.rows.release(delta.positions[delta.sign < 0], self._touch, until)
+        self.rows.release(delta.positions, delta.sign, self._touch, until)
 
     def probe(self, terms: tuple[Term, ...], wanted: Array, events: Array) -> Iterator[Pairs]:
         """Pairs of candidates, by the words of their keys, with the rows whose `terms` have them."""
@@ -102,15 +104,15 @@ class Side:
 
     def words(self, term: Term, places: Array) -> Array:
         """The words of `term` in the rows at these places."""
-        stored = self._stored(term)
+        stored = self._columns[term]
         if stored is not None:
-            return self.rows.column(stored).values[places]
-        return self._words[term][places - self.rows.shift if self.rows.shift else places]
+            return taken(self.rows.column(stored).values, places)
+        return taken(self._words[term], places - np.int32(self.rows.shift))
 
     @property
     def alive(self) -> Array:
         """The positions of all rows of the interval."""
-        return np.flatnonzero(self._touch != VACANT)
+        return np.flatnonzero(self._touch != VACANT).astype(np.int32)
 
     def nbytes(self) -> int:
         """Bytes of state."""
@@ -168,7 +170,7 @@ class Side:
         """The words under which the index over `terms` knows its rows, and what to add to a position to find them."""
         if len(terms) > 1:
             return self._mixes[terms], 0
-        stored = self._stored(terms[0])
+        stored = self._columns[terms[0]]
         return (self._words[terms[0]], 0) if stored is None else (self.rows.column(stored).values, self.rows.shift)
 
     def ordered(self, term: Term) -> SortedIndex:
@@ -197,7 +199,7 @@ class Side:
 
     def _mix(self, terms: tuple[Term, ...], positions: Array) -> None:
         if len(terms) > 1:
-            places = positions + self.rows.shift
+            places = positions + np.int32(self.rows.shift)
             self._mixes[terms][positions] = mixture([self.words(t, places) for t in terms])
 
     def _mark(self, delta: Delta) -> None:

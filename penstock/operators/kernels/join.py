@@ -1,4 +1,4 @@
-"""What a train-at-a-time join needs beside its indexes: event numbers, lifetimes, spans, and the order of the output.
+"""What a train-at-a-time join needs beside its indexes: event numbers, lifetimes and spans.
 
 The deltas of all sides of one interval are numbered 0, 1, 2, ... in the order of their timestamps: events. A row that
 is born or dies in the interval is touched: `touch[position]` is then its entry in the short arrays `born` and `died`,
@@ -38,15 +38,16 @@ def mark(positions: Array, sign: Array, events: Array, touch: Array, born: Array
     count, unborn = 1, 0
     for k in range(len(positions)):
         if sign[k] > 0:
-            touch[positions[k]] = count
+            touch[np.uint64(positions[k])] = count
             born[count], died[count] = events[k], NEVER
             count += 1
     for k in range(len(positions)):
         if sign[k] < 0:
-            t = touch[positions[k]]
+            row = np.uint64(positions[k])
+            t = touch[row]
             if t == 0:
                 t = count
-                touch[positions[k]] = t
+                touch[row] = t
                 born[t] = -1
                 count += 1
             died[t] = events[k]
@@ -59,10 +60,10 @@ def settle(positions: Array, sign: Array, touch: Array) -> None:
     """Ends the interval: what was born lives on, what died leaves its position vacant."""
     for k in range(len(positions)):
         if sign[k] > 0:
-            touch[positions[k]] = 0
+            touch[np.uint64(positions[k])] = 0
     for k in range(len(positions)):
         if sign[k] < 0:
-            touch[positions[k]] = VACANT
+            touch[np.uint64(positions[k])] = VACANT
 
 
 @njit(cache=True)
@@ -91,18 +92,3 @@ def spans(low: Array, high: Array, listed: Array, events: Array, start: int, shi
                 out_row[count] = r + shift
                 count += 1
     return len(events), count
-
-
-@njit(cache=True)
-def count_events(events: Array, offsets: Array) -> None:
-    """Adds 1 to `offsets[e + 1]` for each event e."""
-    for e in events:
-        offsets[e + 1] += 1
-
-
-@njit(cache=True)
-def place_events(events: Array, offsets: Array, places: Array) -> None:
-    """The place of each result in the order of events; `offsets[e]` is the next free place of event e."""
-    for k in range(len(events)):
-        places[k] = offsets[events[k]]
-        offsets[events[k]] += 1
