@@ -70,16 +70,17 @@ def spreads(limits: Floats, epsilon: float) -> Floats:
     return limits * epsilon / 100.0
 
 
-def grid(limits: Floats, spread: Floats) -> Floats:
-    """Every combination of multiples of the spreads up to the limits, the last input fastest."""
-    axes = [s * np.arange(int(np.floor(limit / s + ROUNDING)) + 1) for limit, s in zip(limits, spread, strict=True)]
-    return np.stack([axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")], axis=1)
-
-
 def leaf_points(costs: Floats, gains: Floats, spread: Floats, capacity: float = 1.0) -> Points:
-    """The table of a leaf: grid points within its capacity; `gains` is the score per tuple of each input."""
-    rates = grid(rate_limits(costs, capacity), spread)
-    return eliminated(Points(rates, rates @ gains, spread), costs, capacity)
+    """The table of a leaf: every combination of multiples of the spreads that fits; `gains` is the score per tuple of each input.
+
+    Built input by input, so that combinations that are already too much are never extended.
+    """
+    rates = np.zeros((1, 0))
+    for i, (limit, s) in enumerate(zip(rate_limits(costs, capacity), spread, strict=True)):
+        axis = s * np.arange(int(np.floor(limit / s + ROUNDING)) + 1)
+        rates = np.hstack([np.repeat(rates, len(axis), axis=0), np.tile(axis, len(rates))[:, None]])
+        rates = rates[rates @ costs[: i + 1] <= capacity * (1 + ROUNDING)]
+    return Points(rates, rates @ gains, spread)
 
 
 def eliminated(table: Points, costs: Floats, capacity: float = 1.0) -> Points:
@@ -135,14 +136,21 @@ def undominated(table: Points) -> Points:
     return table.taken(np.array(sorted(kept), dtype=np.intp))
 
 
-def changed_share(old: Points, new: Points, difference: float) -> float:
-    """The share of the new rows that must be sent so that no score at the parent is off by more than `difference` (a share).
+def changed_share(old: Points, new: Points, actual: Floats, difference: float) -> float:
+    """The share of the new rows that must be sent so that the parent is within `difference` (a share) of every new score.
 
-    A row that the parent holds at the same rates counts as sent while its score is near enough (figure 5.17b and c).
+    `actual` are the scores that the old rows really have now, minus infinity where they became infeasible. A new row need not be sent if
+    the parent holds a row at or below its rates whose actual score is near enough to the new row's, and to what the parent believes.
+    Rows are tried by rising score, since a row that is sent serves those above it (figure 5.17b and c).
     """
-    held = {tuple(np.round(rates, 9)): score for rates, score in zip(old.rates, old.scores, strict=True)}
-    missing = 0
-    for rates, score in zip(new.rates, new.scores, strict=True):
-        known = held.get(tuple(np.round(rates, 9)))
-        missing += known is None or abs(known - score) > difference * abs(score) + ROUNDING
-    return missing / len(new) if len(new) else 0.0
+    believed = np.abs(old.scores - actual) <= difference * np.abs(actual) + ROUNDING
+    rates, scores = list(old.rates[believed]), list(actual[believed])
+    sent = 0
+    for k in np.argsort(new.scores, kind="stable"):
+        enough = np.array(scores) >= (1 - difference) * new.scores[k] - ROUNDING
+        below = (np.array(rates).reshape(-1, new.rates.shape[1]) <= new.rates[k] + ROUNDING).all(axis=1)
+        if not (enough & below).any():
+            rates.append(new.rates[k])
+            scores.append(new.scores[k])
+            sent += 1
+    return sent / len(new) if len(new) else 0.0

@@ -144,9 +144,12 @@ def test_a_split_asks_for_the_largest_rate_and_children_merge_by_sums():
 def test_changed_share_of_points():
     old = leaf_points(np.array([3.0, 1.0]), np.ones(2), np.array([0.1, 0.2]))
     new = Points(old.rates, old.rates @ np.array([1.0, 0.5]), old.spreads)
-    assert changed_share(old, old, 0.0) == 0.0
-    assert changed_share(old, new, 0.0) == pytest.approx((old.rates[:, 1] > 0).mean())
-    assert changed_share(old, new, 10.0) == 0.0
+    gone = np.where(old.rates[:, 0] > 0, -np.inf, old.scores)
+    assert changed_share(old, old, old.scores, 0.0) == 0.0
+    assert changed_share(old, new, new.scores, 0.0) == pytest.approx((old.rates[:, 1] > 0).mean())
+    assert changed_share(old, new, new.scores, 1.0) == 0.0
+    assert changed_share(old, old, gone, 0.0) == pytest.approx((old.rates[:, 0] > 0).mean())
+    assert 0 < changed_share(old, old, gone, 0.3) < changed_share(old, old, gone, 0.0)
 
 
 def test_local_plan_meets_the_excess_by_the_smallest_ratios():
