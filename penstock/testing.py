@@ -154,8 +154,8 @@ def _loaded(inputs: Inputs) -> Iterator[Arrival]:
 
 def _arriving(inputs: Inputs, events: list[Given]) -> list[Arrival]:
     """The events, and the rows of streams that have a file and no events, as if they came together."""
-    fed = {inputs.name(e[0]) for e in events if isinstance(e, tuple | list) and e and isinstance(e[0], str)}
-    read_in = [_from_file(s) for s in inputs.streams.values() if _in_file(s) and s.name not in fed]
+    fed = {str(e[0]).lower() for e in events if e}
+    read_in = [_from_file(s) for s in inputs.streams.values() if _in_file(s) and s.name.lower() not in fed]
     ordered = sorted((e for stream in read_in for e in stream), key=lambda e: e[0])
     return arrivals(inputs, [*events, *(e for _, e in ordered)])
 

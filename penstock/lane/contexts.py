@@ -9,6 +9,7 @@ them: so operators can move from one to another when sharing is switched.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final, NamedTuple
 
 from penstock.operators.base import Context
 from penstock.operators.columns.dictionary import Dictionaries
@@ -18,7 +19,19 @@ from penstock.plan.nodes import Delay, Filter, Map, Source, Union
 from penstock.plan.windows import BEGIN
 
 _MEMORYLESS = (Filter, Map, Delay, Union)
-Scope = tuple[str | None, int]
+
+
+class Birth(NamedTuple):
+    """When a query was added: the instant from which on it sees streams; `serial` tells those apart that were added at
+    one instant but cannot share, since something had run in between."""
+
+    instant: int
+    serial: int = 0
+
+
+ORIGIN: Final = Birth(BEGIN)
+"""The birth of what was there before any element, and of operators without memory: to them it does not matter."""
+Scope = tuple[str | None, Birth]
 """Owner (None: shared) and birth."""
 
 
@@ -35,7 +48,7 @@ class Contexts:
         self.set_aside: dict[str, int] = {}
         self._by_scope: dict[Scope, Context] = {}
 
-    def of(self, owner: str | None, birth: int) -> Context:
+    def of(self, owner: str | None, birth: Birth) -> Context:
         """The context of operators of this owner and birth."""
         if (owner, birth) not in self._by_scope:
             self._by_scope[owner, birth] = self.fresh()
@@ -45,12 +58,12 @@ class Contexts:
         """A context without stores, on the same dictionaries."""
         return Context(self.dictionaries, set_aside=self.set_aside)
 
-    def prepare(self, owner: str | None, birth: int, stream: Node) -> None:
+    def prepare(self, owner: str | None, birth: Birth, stream: Node) -> None:
         """Gives operators of this owner and birth the store of `stream` that all births share. One that nothing was
         put into numbers its rows as the others do: all of these have just come to one instant."""
         if not memoryless(stream):
             return
-        store = self.of(owner, BEGIN).store(stream)
+        store = self.of(owner, ORIGIN).store(stream)
         self.of(owner, birth).stores[stream] = store
         if store.base == store.end:
             store.base = store.end = max([store.end, *(s.end for s in self._all_of(stream))])

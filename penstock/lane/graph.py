@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from penstock.lane.clock import Clock
-from penstock.lane.contexts import Contexts, memoryless
+from penstock.lane.contexts import ORIGIN, Birth, Contexts, memoryless
 from penstock.lane.queue import Arc
 from penstock.lane.slot import Feed, Key, Slot
 from penstock.operators.base import Context, Operator
@@ -24,18 +24,18 @@ Producer = Slot | Feed
 
 @dataclass(slots=True)
 class Tap:
-    """Where a query's result is collected, from instant `birth` on."""
+    """Where a query's result is collected, from its birth on."""
 
     query: Query
-    birth: int
+    birth: Birth
     owner: str | None
     arc: Arc
     producer: Producer
 
     def take(self) -> list[Train]:
         """What has been collected and not yet taken."""
-        if self.birth > BEGIN and older(self.producer):
-            self.arc.drop_before(self.birth)
+        if self.birth > ORIGIN and older(self.producer):
+            self.arc.drop_before(self.birth.instant)
         return self.arc.take_all()
 
 
@@ -67,7 +67,7 @@ class Graph:
             if node.name == name:
                 feed.put(train, progress, number)
 
-    def add(self, queries: Iterable[Query], birth: int, shared: bool) -> None:
+    def add(self, queries: Iterable[Query], birth: Birth, shared: bool) -> None:
         """Makes what `queries` need that is not there yet, and collects their results from `birth` on."""
         added = list(queries)
         stated = _stated_costs(added)
@@ -80,10 +80,10 @@ class Graph:
             self.taps[query.name] = Tap(query, birth, owner, self._connect(producer, query.root, None), producer)
         self._number()
 
-    def ran(self, queries: Iterable[Query], birth: int) -> bool:
+    def ran(self, queries: Iterable[Query], birth: Birth) -> bool:
         """True where an operator that these queries would share has already run past what they have to see."""
-        keys = {_key(n, birth, None) for q in queries for n in walk(q.root)}
-        return any(k.birth == birth > BEGIN and k in self.slots and self.slots[k].done > BEGIN for k in keys)
+        keys = {_key(n, birth, None) for q in queries for n in walk(q.root) if not memoryless(n)}
+        return any(k in self.slots and self.slots[k].done > BEGIN for k in keys)
 
     def _ensure(self, key: Key, stated: frozenset[Node]) -> None:
         if key in self.slots or isinstance(key.node, Source | Table):
@@ -102,28 +102,32 @@ class Graph:
     def _start(self, slot: Slot) -> None:
         """Builds the operator; one that keeps its only input's rows waits until that input has come to its birth, so
         that its rows bear the same numbers in the store as everybody's."""
-        if slot.key.birth > BEGIN and any(map(older, slot.producers)):
-            slot.unborn = slot.key.birth
+        self._prepare(slot)
+        if slot.key.birth > ORIGIN and any(map(older, slot.producers)):
+            slot.unborn = slot.key.birth.instant
         if slot.unborn is None or len(slot.inputs) > 1:
             self._install(slot)
 
-    def _install(self, slot: Slot) -> None:
+    def _prepare(self, slot: Slot) -> None:
         for stream in slot.key.node.inputs:
             if stream.kind is Kind.STREAM and not memoryless(slot.key.node):
                 self.contexts.prepare(slot.key.owner, slot.key.birth, stream)
+
+    def _install(self, slot: Slot) -> None:
         slot.install(self.build(slot.key.node, slot.context))
 
     def bear(self, slot: Slot) -> None:
         """Starts a waiting slot if its older inputs have come to its birth: it sees nothing of theirs from before."""
         early = [a for p, a in zip(slot.producers, slot.inputs, strict=True) if older(p)]
-        if all(arc.progress >= slot.key.birth for arc in early):
+        if all(arc.progress >= slot.key.birth.instant for arc in early):
             for arc in early:
-                arc.drop_before(slot.key.birth)
+                arc.drop_before(slot.key.birth.instant)
             if slot.operator is None:
+                self._prepare(slot)
                 self._install(slot)
             slot.unborn = None
 
-    def _producer(self, node: Node, birth: int, owner: str | None) -> Producer:
+    def _producer(self, node: Node, birth: Birth, owner: str | None) -> Producer:
         if isinstance(node, Source | Table):
             return self._feed(node)
         return self.slots[_key(node, birth, owner)]
@@ -172,11 +176,11 @@ class Graph:
 
 def older(producer: Producer) -> bool:
     """True where what `producer` yields is the same for queries of all births: each sees it from its own on."""
-    return producer.key.birth == BEGIN and not isinstance(producer.key.node, Table)
+    return producer.key.birth == ORIGIN and not isinstance(producer.key.node, Table)
 
 
-def _key(node: Node, birth: int, owner: str | None) -> Key:
-    return Key(node, BEGIN if memoryless(node) else birth, owner)
+def _key(node: Node, birth: Birth, owner: str | None) -> Key:
+    return Key(node, ORIGIN if memoryless(node) else birth, owner)
 
 
 def _ordered(slots: Iterable[Slot]) -> Iterator[Slot]:

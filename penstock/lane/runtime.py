@@ -14,12 +14,14 @@ from penstock.errors import Diagnostic, PenstockError, unknown
 from penstock.lane import sharing
 from penstock.lane.agenda import Agenda
 from penstock.lane.clock import Clock, WallClock
+from penstock.lane.contexts import Birth
 from penstock.lane.graph import Build, Graph
 from penstock.lane.observe import Observer
 from penstock.lane.schedulers import scheduler as named_scheduler
 from penstock.lane.sweep import Sweeper, Typed, held
 from penstock.operators import registry
 from penstock.operators.columns.dictionary import Dictionaries
+from penstock.operators.columns.store import Store
 from penstock.operators.columns.train import Train
 from penstock.plan.network import Network, Query
 from penstock.plan.rewrites import optimize_node
@@ -132,12 +134,12 @@ class Lane:
         taken = [q.name for q in queries if q.name in graph.taps]
         if taken:
             raise PenstockError(Diagnostic(f"a query named '{taken[0]}' is already running"))
-        birth = max([at, *(p for name, p in graph.progress.items() if name not in graph.given)])
+        birth = Birth(max([at, *(p for name, p in graph.progress.items() if name not in graph.given)]))
         added = [replace(q, root=optimize_node(q.root)) for q in queries] if self._optimized else list(queries)
         while graph.ran(added, birth):
-            birth += 1
+            birth = birth._replace(serial=birth.serial + 1)
         graph.add(added, birth, self.network.sharing)
-        return birth
+        return birth.instant
 
     def remove(self, query: str) -> None:
         """Ends a query: what only it needed goes, with its state; what others use stays as it is."""
@@ -166,6 +168,10 @@ class Lane:
         if not (force or self._sweeper.due()):
             return 0
         return self._sweeper.sweep(chain(self.held(), outside))
+
+    def stores(self) -> list[Store]:
+        """The stores under the windows."""
+        return self._graph.contexts.stores()
 
     def held(self) -> Iterator[Typed]:
         """Every vector that operators, stores, queues and results not yet taken hold, with its type."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.lane.contexts import Contexts, Scope, memoryless
+from penstock.lane.contexts import ORIGIN, Birth, Contexts, Scope, memoryless
 from penstock.lane.graph import Graph
 from penstock.lane.queue import Arc
 from penstock.lane.slot import Feed, Slot
@@ -10,7 +10,6 @@ from penstock.lane.transplant import copied, moved, stubs
 from penstock.operators.base import Context
 from penstock.operators.columns.store import Store
 from penstock.plan.node import Node
-from penstock.plan.windows import BEGIN
 
 
 def separate(graph: Graph) -> None:
@@ -34,9 +33,9 @@ def _copy_for(graph: Graph, name: str) -> None:
     tap.producer.outputs.append(tap.arc)
 
 
-def _copy_stores(contexts: Contexts, birth: int, owner: str) -> None:
+def _copy_stores(contexts: Contexts, birth: Birth, owner: str) -> None:
     for stream, store in contexts.of(None, birth).stores.items():
-        there = contexts.of(owner, BEGIN if memoryless(stream) else birth).stores
+        there = contexts.of(owner, ORIGIN if memoryless(stream) else birth).stores
         if stream not in there:
             there[stream] = copied(store)
         contexts.of(owner, birth).stores[stream] = there[stream]
@@ -106,12 +105,12 @@ def _rehang(graph: Graph, arc: Arc, producer: Slot) -> None:
 
 def _join_contexts(graph: Graph) -> None:
     """Moves all operators to shared contexts, one for each birth, whose stores reach back as far as anybody's."""
-    stores: dict[tuple[int, Node], Store] = {}
+    stores: dict[tuple[Birth, Node], Store] = {}
     joined: dict[Scope, Context] = {}
     for (_, birth), context in graph.contexts.items():
         target = joined.setdefault((None, birth), graph.contexts.fresh())
         for stream in context.stores:
-            base = BEGIN if memoryless(stream) else birth
+            base = ORIGIN if memoryless(stream) else birth
             if (base, stream) not in stores:
                 stores[base, stream] = copied(_fullest(graph.contexts, base, stream))
             target.stores[stream] = stores[base, stream]
@@ -123,7 +122,7 @@ def _join_contexts(graph: Graph) -> None:
     graph.contexts.replace(joined)
 
 
-def _fullest(contexts: Contexts, base: int, stream: Node) -> Store:
+def _fullest(contexts: Contexts, base: Birth, stream: Node) -> Store:
     """Of the stores of `stream` that number its rows alike, the one that reaches back furthest."""
     alike = [
         context.stores[stream]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from penstock.lane.clock import Clock
+from penstock.lane.contexts import ORIGIN, Birth
 from penstock.lane.queue import Arc
 from penstock.operators.base import Context, Operator, Stateless
 from penstock.operators.columns.train import Train
@@ -14,11 +15,10 @@ from penstock.plan.windows import BEGIN, END
 
 
 class Key(NamedTuple):
-    """What makes two running operators one: the node, the instant from which on it sees streams (BEGIN for operators
-    without memory: it does not matter to them), and, with sharing off, the query it runs for."""
+    """What makes two running operators one: the node, the birth and, with sharing off, the query it runs for."""
 
     node: Node
-    birth: int = BEGIN
+    birth: Birth = ORIGIN
     owner: str | None = None
 
 
