@@ -23,9 +23,13 @@ NOW: Final = Range(0)
 
 @dataclass(slots=True)
 class Body:
-    """FROM and WHERE of a query: `node` after the plain conditions (None where FROM is broken), `correlated` the
-    conditions that read the outer
-    query, `sub_queries` those that are yet to be joined; `now` says that an unwindowed stream was taken as [Now]."""
+    """FROM and WHERE of a query.
+
+    node         after the plain conditions; None where FROM is broken
+    correlated   the conditions that read the outer query
+    sub_queries  the conditions that are yet to be joined
+    now          an unwindowed stream was taken as [Now]
+    """
 
     node: Node | None
     scope: Scope
@@ -71,14 +75,15 @@ def bind_body(
     entries: list[Bound],
     bounds: bool,
     binder: Binder,
-    outer: Scope | None = None,
     need: Need | None = None,
+    outer: Scope | None = None,
+    correlates: bool = False,
 ) -> Body:
     """FROM and WHERE of `select`. A lone unwindowed stream stays one where there is no `need`, unless conditions with
-    sub-queries make it [Now]."""
+    sub-queries make it [Now]. `correlates` lets WHERE read the `outer` query."""
     scope = make_scope(entries, bounds, select, binder, outer)
     sub_queries = tuple(c for c in conditions(select) if is_sub_query_condition(c))
-    plain, correlated = bind_conditions(select, scope, binder)
+    plain, correlated = bind_conditions(select, scope, binder, correlates)
     body = Body(None, scope, correlated, sub_queries)
     nodes = [e.node(bounds) for e in entries]
     if len(entries) == 1:
@@ -105,10 +110,10 @@ def _bind_lone(
 
 
 def bind_conditions(
-    select: Select, scope: Scope, binder: Binder
+    select: Select, scope: Scope, binder: Binder, correlates: bool = False
 ) -> tuple[tuple[Expression, ...], tuple[Expression, ...]]:
     """The conditions without sub-queries: those over this query alone, and those that read the outer one."""
-    scope.outer_readable = scope.outer is not None
+    scope.outer_readable = correlates
     expressions = ExpressionBinder(scope, binder.catalog, "WHERE")
     bound = [expressions.condition(c) for c in conditions(select) if not is_sub_query_condition(c)]
     scope.outer_readable = False

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from penstock.cql.binder.problems import Problems
-from penstock.cql.grammar.syntax import Name, Query
+from penstock.cql.grammar.syntax import Name
 from penstock.errors import unknown
 from penstock.plan.node import Node
 
@@ -32,7 +32,6 @@ class Catalog:
     problems: Problems
     sources: dict[str, Registered] = field(default_factory=dict)
     queries: set[str] = field(default_factory=set)
-    bound_views: dict[tuple[Query, bool], Node | None] = field(default_factory=dict)
 
     def register(self, name: Name, what: str, bind: Callable[[bool], Node | None]) -> None:
         """Gives `name` a meaning, or reports that it has one."""

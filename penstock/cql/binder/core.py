@@ -36,9 +36,9 @@ def require_relation(node: Node | None, what: str, name: str | None, span: Span,
 
 def report_unbounded(what: str, name: str | None, span: Span, problems: Problems) -> None:
     """`what` over the stream `name` (None: a sub-query) would have to keep all of it: says so, and what bounds it."""
-    over, shown = (f"stream '{name}'", name) if name else ("a stream", "(SELECT ...)")
+    over, shown = (f"stream '{name}'", f"{name} ") if name else ("a stream", "")
     problems.report(
         f"{what} over {over} without a window needs unbounded state",
         span,
-        help=f"bound it: {shown} [Range 10 Minutes] or {shown} [Rows 1000]; [Rows Unbounded] keeps everything",
+        help=f"bound it: {shown}[Range 10 Minutes] or {shown}[Rows 1000]; [Rows Unbounded] keeps everything",
     )

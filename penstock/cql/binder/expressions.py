@@ -9,13 +9,13 @@ from typing import Any, Final
 from sqlglot import exp
 
 from penstock.cql.binder.catalog import Catalog
-from penstock.cql.binder.literals import as_decimal, literal
+from penstock.cql.binder.literals import as_decimal, literal, negated
 from penstock.cql.binder.problems import Problems
 from penstock.cql.binder.scopes import Scope
 from penstock.cql.grammar.syntax import CastTo, Duration, FunctionCall, Name, SubQuery, span_of
-from penstock.errors import Span
+from penstock.errors import PenstockError, suggestion
 from penstock.plan import aggregates, functions
-from penstock.plan.expressions import Expression, Literal
+from penstock.plan.expressions import Column, Expression, Literal, transform
 from penstock.plan.types import BOOLEAN, INTERVAL, NULL, STRING
 
 _BINARY: Final[dict[type[exp.Expr], str]] = {
@@ -88,7 +88,18 @@ class ExpressionBinder:
         given = [a for a in arguments if a is not None]
         if len(given) < len(arguments):
             return None
-        return self.problems.guarded(lambda: functions.call(name, *given), span_of(node))
+        return self.problems.guarded(lambda: self._called(name, given), span_of(node))
+
+    def _called(self, name: str, arguments: list[Expression]) -> Expression:
+        """The call; where there is none, the message names columns as the query does."""
+        try:
+            return functions.call(name, *arguments)
+        except PenstockError:
+            functions.call(name, *(transform(a, self._shown) for a in arguments))
+            raise
+
+    def _shown(self, part: Expression) -> Expression:
+        return Column(self.scope.shown(part.name), part.type) if isinstance(part, Column) else part
 
     def column(self, node: exp.Column) -> Expression | None:
         """The column that `node` names."""
@@ -118,7 +129,7 @@ class ExpressionBinder:
         """A sign; of a constant it is part of the constant."""
         bound = self.bind(node.this)
         if isinstance(bound, Literal) and bound.type.numeric and bound.value is not None:
-            return Literal(-bound.value, bound.type)
+            return negated(bound)
         return self.call(node, "-", bound)
 
     def inverse(self, node: exp.Not) -> Expression | None:
@@ -216,8 +227,17 @@ class ExpressionBinder:
         arguments = [self._argument(a) for a in node.expressions]
         if node.this.lower() in functions.known_functions():
             return self.call(node, node.this, *arguments)
-        self.problems.guarded(lambda: functions.call(node.this), node.args["name_span"])
+        self._report_unknown(node)
         return None
+
+    def _report_unknown(self, node: FunctionCall) -> None:
+        named = [n for n in (*functions.known_functions(), *aggregates.NAMES) if n[0].isalpha()]
+        known = sorted({*named, *functions.user_functions.aggregates})
+        alike = [n for n in known if n[0] == node.this[0].lower()] or known
+        notes = (f"known: {', '.join(alike)}",)
+        self.problems.report(
+            f"unknown function '{node.this}'", node.args["name_span"], notes, suggestion(node.this, known)
+        )
 
     def _argument(self, node: exp.Expr) -> Expression | None:
         """An argument; the name of a relation that is no column's is the name itself (section 4.1.1's `lookup(a,
@@ -297,8 +317,3 @@ _RULES: Final[dict[type[exp.Expr], Callable[[ExpressionBinder, Any], Expression 
     exp.Boolean: lambda binder, node: Literal(bool(node.this), BOOLEAN),
     Duration: lambda binder, node: Literal(node.this, INTERVAL),
 }
-
-
-def joined_span(first: Span, last: Span) -> Span:
-    """From the beginning of one place to the end of another."""
-    return Span(first.start, last.end)

@@ -27,6 +27,8 @@ _ONE_ROW: Final = Literal(True, BOOLEAN)
 class Grouping:
     """Collects keys and aggregates while the select list and HAVING are bound.
 
+    `kept` are columns that the window itself needs; with `windowed` the result has a window's bounds besides.
+
     `before` binds over the rows that are grouped. `after` are the bounds of a window that only the result has. `guard`
     is a condition that
     cannot be applied to the rows before the window counts them: aggregates skip the rows that do not meet it.
@@ -35,6 +37,8 @@ class Grouping:
     before: ExpressionBinder
     after: tuple[Field, ...] = ()
     guard: Expression | None = None
+    windowed: bool = False
+    kept: tuple[Column, ...] = ()
     keys: list[tuple[str, Expression]] = field(default_factory=list)
     arguments: list[tuple[str, Expression]] = field(default_factory=list)
     calls: list[AggregateCall] = field(default_factory=list)
@@ -76,6 +80,23 @@ class Grouping:
             return False, None
         key = self._whole_key(node)
         return key is not None, key
+
+    def having(self, node: exp.Expr, outputs: tuple[Output, ...]) -> Expression | None:
+        """HAVING: it may also name the aliases of the select list, where no column has the name."""
+        named = {o.alias.text.lower(): o.value for o in outputs if o.alias and isinstance(o.value, exp.Expr)}
+
+        def instead(part: exp.Expr) -> tuple[bool, Expression | None]:
+            if not isinstance(part, exp.Column) or part.args.get("table") or part.name.lower() not in named:
+                return self.instead(part)
+            if self.before.scope.peek(*names_of(part)) is not None:
+                return self.instead(part)
+            return True, self.after_grouping("the select list").bind(named[part.name.lower()])
+
+        return ExpressionBinder(self.before.scope, self.before.catalog, "HAVING", instead).condition(node)
+
+    def after_grouping(self, clause: str) -> ExpressionBinder:
+        """Binds over keys and aggregates."""
+        return ExpressionBinder(self.before.scope, self.before.catalog, clause, self.instead)
 
     def _bound_of_window(self, node: exp.Column) -> Column | None:
         named = next((f for f in self.after if f.name == node.name.lower()), None)
@@ -138,8 +159,8 @@ class Grouping:
         """A column's own name, or the text of an expression; made different where something else has that name
         already."""
         name = expression.name if isinstance(expression, Column) else format_expression(expression)
-        others = dict((*self.keys, *self.arguments))
-        while (name in BOUNDS and self.after) or others.get(name, expression) != expression:
+        others: dict[str, Expression] = {c.name: c for c in self.kept} | dict((*self.keys, *self.arguments))
+        while (name in BOUNDS and self.windowed) or others.get(name, expression) != expression:
             name += "'"
         return name
 
@@ -149,14 +170,13 @@ class Grouping:
         column = self._call(Pieces("count", None, BIGINT), Span(0, 0))
         return next(c for c in self.calls if c.name == column.name)
 
-    def prepared(self, node: Node, keep: tuple[str, ...] = ()) -> Node:
-        """`node` with the computed keys and arguments; the columns `keep` stay. `node` itself where all are columns of
-        it under their own names."""
+    def prepared(self, node: Node) -> Node:
+        """`node` with the computed keys and arguments; `node` itself where all are columns of it under their own
+        names."""
         wanted = dict((*self.keys, *self.arguments))
         if all(isinstance(e, Column) and e.name == name for name, e in wanted.items()):
             return node
-        kept = {k: Column(k, node.schema.type_of(k)) for k in keep if k not in wanted}
-        return Map(node, (*wanted.items(), *kept.items()))
+        return Map(node, tuple((wanted | {c.name: c for c in self.kept}).items()))
 
 
 def _aliased(node: exp.Expr, outputs: tuple[Output, ...], before: ExpressionBinder) -> exp.Expr:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal
 
 from sqlglot import exp
@@ -19,7 +20,7 @@ def literal(node: exp.Literal, problems: Problems) -> Literal | None:
         return Literal(node.this, STRING)
     text = node.this
     if not text.isdigit():
-        return Literal(float(text), DOUBLE)
+        return _double(text, node, problems)
     value = int(text)
     if value < 1 << 63:
         return Literal(value, INT if value < 1 << 31 else BIGINT)
@@ -27,6 +28,24 @@ def literal(node: exp.Literal, problems: Problems) -> Literal | None:
         return Literal(Decimal(value), decimal(len(str(value))))
     problems.report("a whole number has 38 digits at most", span_of(node), help="with a point it is a DOUBLE")
     return None
+
+
+def _double(text: str, node: exp.Literal, problems: Problems) -> Literal | None:
+    value = float(text)
+    if math.isinf(value):
+        problems.report(f"{text} is too large for a DOUBLE", span_of(node))
+        return None
+    return Literal(value, DOUBLE)
+
+
+def negated(constant: Literal) -> Literal:
+    """A number with its sign: the least BIGINT is one, though its digits alone are none."""
+    value = -constant.value
+    return (
+        Literal(int(value), BIGINT)
+        if value == -(1 << 63) and constant.type != DOUBLE
+        else Literal(value, constant.type)
+    )
 
 
 def as_decimal(node: exp.Expr) -> Literal | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 from penstock.cql.binder.problems import Problems
@@ -10,8 +11,9 @@ from penstock.errors import Span, suggestion
 from penstock.plan.expressions import Column
 from penstock.plan.schema import Field
 
+_PREFIX = re.compile(r"(?<![\w.])\d+\.(?=[^\W\d])")
 BOUNDS = ("window_start", "window_end")
-OUTER = "^"
+OUTER = "\0outer."
 """What the name of an outer query's column begins with until the sub-query is joined to it."""
 
 
@@ -65,6 +67,11 @@ class Scope:
         elif not broken:
             return self._from_outside(qualifier, name)
         return None
+
+    def shown(self, name: str) -> str:
+        """A plan's column as the user knows it: `o.price` for `0.price`."""
+        aliases = {e.prefix: f"{e.alias}." for e in self.entries if e.prefix and e.alias}
+        return _PREFIX.sub(lambda m: aliases.get(m.group(), m.group()), name.replace(OUTER, ""))
 
     def entry(self, alias: str) -> Entry | None:
         """The entry with this alias."""

@@ -70,8 +70,7 @@ def bind_select(select: Select, binder: Binder, as_relation: bool, outer: Scope 
     entries = [bind_item(i, binder, as_relation or _stateful(select, shape)) for i in select.items]
     if shape.grouped and not as_relation and _is_window_stream(select, shape, entries):
         return _window_stream(select, entries[0], binder, outer)
-    body = bind_body(select, entries, shape.bounds, binder, need=_need(select, shape))
-    body.scope.outer = outer
+    body = bind_body(select, entries, shape.bounds, binder, _need(select, shape), outer)
     result = _grouped(select, shape, body, binder) if shape.grouped else _plain(select, body, binder)
     if result is None:
         return None
@@ -134,31 +133,30 @@ class After:
 
 def _after_grouping(select: Select, grouping: Grouping, binder: Binder) -> After | None:
     """The select list and HAVING; None where they, or the keys, are wrong."""
-    scope, catalog = grouping.before.scope, binder.catalog
     columns = None
     starred = next((o.span for o in select.outputs if isinstance(o.value, Star)), None)
     if starred is not None:
-        catalog.problems.report(
+        binder.catalog.problems.report(
             "* has no place beside GROUP BY and aggregates", starred, help="name the keys and the aggregates"
         )
     else:
-        columns = bind_outputs(select.outputs, ExpressionBinder(scope, catalog, "the select list", grouping.instead))
+        columns = bind_outputs(select.outputs, grouping.after_grouping("the select list"))
     having = None
     if select.having is not None:
-        having = ExpressionBinder(scope, catalog, "HAVING", grouping.instead).condition(select.having)
+        having = grouping.having(select.having, select.outputs)
     wrong = columns is None or grouping.broken or (select.having is not None and having is None)
     return None if wrong or columns is None else After(columns, having)
 
 
 def _window_stream(select: Select, bound: Bound, binder: Binder, outer: Scope | None) -> Node | None:
     """An aggregate over one sliding window of a stream: the stream of its windows' results."""
-    scope = make_scope([bound], False, select, binder, None)
+    scope = make_scope([bound], False, select, binder, outer)
     scope.late_bounds = True
     where, _ = bind_conditions(select, scope, binder)
-    scope.outer = outer
     stream, spec = bound.source, bound.spec
     assert isinstance(spec, Sliding)
-    grouping = Grouping(ExpressionBinder(scope, binder.catalog, "an aggregate"), bound.bounds())
+    grouping = Grouping(ExpressionBinder(scope, binder.catalog, "an aggregate"), bound.bounds(), windowed=True)
+    grouping.kept = _needed(spec, stream)
     if where and not _commutes(spec):
         grouping.guard = conjunction(where)
     grouping.add_keys(select.group, select.outputs)
@@ -178,10 +176,15 @@ def _windowed(stream: Node, spec: Sliding, grouping: Grouping, having: Expressio
     if grouping.guard is not None:
         passed = grouping.passed()
         conditions_after.insert(0, functions.call(">", Column(passed.name, BIGINT), Literal(0, BIGINT)))
-    needed = ((spec.on,) if spec.on else ()) if isinstance(spec, SlideRange) else spec.by
-    prepared = grouping.prepared(stream, needed)
+    prepared = grouping.prepared(stream)
     result: Node = WindowAggregate(prepared, spec, tuple(n for n, _ in grouping.keys), tuple(grouping.calls))
     return Filter(result, conjunction(tuple(conditions_after))) if conditions_after else result
+
+
+def _needed(spec: Sliding, stream: Node | None) -> tuple[Column, ...]:
+    """The columns that the window itself reads."""
+    names = ((spec.on,) if spec.on else ()) if isinstance(spec, SlideRange) else spec.by
+    return tuple(Column(n, stream.schema.type_of(n)) for n in names) if stream is not None else ()
 
 
 def _commutes(spec: object) -> bool:

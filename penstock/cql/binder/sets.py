@@ -7,7 +7,8 @@ from typing import Final
 
 from penstock.cql.binder.core import Binder, require_relation
 from penstock.cql.binder.outputs import project
-from penstock.cql.grammar.syntax import SetOperation
+from penstock.cql.grammar.syntax import Name, Query, Select, SetOperation
+from penstock.errors import Span
 from penstock.plan import functions
 from penstock.plan.expressions import Column
 from penstock.plan.node import Kind, Node
@@ -27,7 +28,7 @@ def bind_set_operation(query: SetOperation, binder: Binder, as_relation: bool) -
     if not union_of_streams:
         what = f"{query.word.upper()}{' ALL' if query.all else ''}"
         members = [
-            require_relation(n, what, "a query", m.span, binder.catalog.problems)
+            require_relation(n, what, *_blamed(m), binder.catalog.problems)
             for n, m in zip(members, query.members, strict=True)
         ]
     aligned = _aligned([m for m in members if m is not None], query, binder)
@@ -37,6 +38,13 @@ def bind_set_operation(query: SetOperation, binder: Binder, as_relation: bool) -
         return _DISTINCT_OR_ALL[query.word](aligned[0], aligned[1], query.all)
     united = Union(tuple(aligned))
     return united if query.all else Distinct(united)
+
+
+def _blamed(query: Query) -> tuple[str | None, Span]:
+    """What lacks a window where `query` is a stream: the stream it reads, where it reads one."""
+    if isinstance(query, Select) and isinstance(query.items[0].source, Name):
+        return query.items[0].source.text, query.items[0].span
+    return None, query.span
 
 
 def _aligned(members: list[Node], query: SetOperation, binder: Binder) -> list[Node] | None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from penstock.cql.binder.catalog import Catalog
 from penstock.cql.binder.options import connector_options, query_options
+from penstock.cql.binder.outputs import project
 from penstock.cql.binder.problems import Problems
 from penstock.cql.binder.pythons import load_function
 from penstock.cql.binder.queries import QueryBinder
@@ -25,10 +26,11 @@ from penstock.cql.grammar.syntax import (
     Query,
     Statement,
 )
+from penstock.errors import PenstockError, Span
 from penstock.plan import network as plan
 from penstock.plan.expressions import Column
-from penstock.plan.node import Node
-from penstock.plan.nodes import Map, Source, Table, Window
+from penstock.plan.node import Kind, Node
+from penstock.plan.nodes import Source, Table, Window
 from penstock.plan.schema import Schema
 from penstock.plan.windows import Rows
 
@@ -52,6 +54,15 @@ class ScriptBinder:
 
     def bind(self, statement: Statement | Unread) -> None:
         """Registers what `statement` creates."""
+        try:
+            self._dispatch(statement)
+        except PenstockError as error:
+            for diagnostic in error.diagnostics:
+                self.problems.add(replace(diagnostic, span=diagnostic.span or _span(statement)))
+        except RecursionError:
+            self.problems.report("this is nested too deeply", _span(statement), help="name its parts with CREATE VIEW")
+
+    def _dispatch(self, statement: Statement | Unread) -> None:
         match statement:
             case Unread(diagnostic=diagnostic, name=name):
                 self.problems.add(diagnostic)
@@ -104,28 +115,19 @@ class ScriptBinder:
         """CREATE RELATION ... FROM stream KEY (k): the last row of the stream for each key."""
         assert statement.stream is not None
         found = self.catalog.find(statement.stream)
-        if found is not None and found.what not in ("stream", "broken"):
-            self.problems.report(f"'{found.name}' is a {found.what}, and a stream is needed", statement.stream.span)
-            return None
         stream = found.bind(False) if found is not None else None
-        if stream is None:
+        if found is None or stream is None:
+            return None
+        if stream.kind is not Kind.STREAM:
+            self.problems.report(f"'{found.name}' is a relation, and a stream is needed", statement.stream.span)
             return None
         outputs = [self._updated(c, stream.schema) for c in statement.columns]
-        listed = [column_named(k, schema, self.problems) for k in statement.key]
-        keys = [
-            column_named(k, stream.schema, self.problems)
-            for k, own in zip(statement.key, listed, strict=True)
-            if own is not None
-        ]
-        if any(o is None for o in outputs) or len(keys) < len(listed) or any(k is None for k in keys):
+        keys = [column_named(k, schema, self.problems) for k in statement.key]
+        if any(o is None for o in outputs) or any(k is None for k in keys):
             return None
-        window = Window(stream, Rows(1, tuple(k for k in keys if k is not None)))
-        columns = tuple((f.name, o) for f, o in zip(schema, outputs, strict=True) if o is not None)
-        return (
-            window
-            if [(n, c.name) for n, c in columns] == [(n, n) for n in stream.schema.names]
-            else Map(window, columns)
-        )
+        columns = {f.name: o for f, o in zip(schema, outputs, strict=True) if o is not None}
+        window = Window(stream, Rows(1, tuple(columns[k].name for k in keys if k is not None)))
+        return project(window, list(columns.items()))
 
     def _updated(self, column: ColumnDefinition, stream: Schema) -> Column | None:
         name = column_named(column.name, stream, self.problems)
@@ -158,18 +160,19 @@ class ScriptBinder:
 
         def bind(as_relation: bool) -> Node | None:
             if as_relation and as_relation not in bound:
-                bound[True] = self._again(statement.query) if bound[False] is not None else None
+                bound[True] = self._as_relation(statement.query) or bound[False] if bound[False] else None
             return bound[as_relation]
 
         self.catalog.register(statement.name, "view", bind)
 
-    def _again(self, query: Query) -> Node | None:
-        """A view as a relation; where only the stream is right, that."""
-        return self.problems.quietly(lambda: self.queries.query(query, True)) or self.queries.query(query)
+    def _as_relation(self, query: Query) -> Node | None:
+        """A view's query as a relation; what is wrong with it has been said when it was bound first."""
+        return self.problems.quietly(lambda: self.queries.query(query, True))
 
     def _query(self, statement: CreateQuery) -> None:
         options = query_options(statement.options, self.problems)
         root = self.queries.query(statement.query)
+        assert root is not None or self.problems.found, "a query without a plan has something wrong with it"
         sink = self._connector(statement.sink)
         name = statement.name.text if statement.name else self._next_name()
         if statement.name and name.lower() in self.catalog.queries:
@@ -183,4 +186,15 @@ class ScriptBinder:
 
     def _next_name(self) -> str:
         self.bare += 1
-        return f"query{self.bare}"
+        taken = f"query{self.bare}" in self.catalog.queries
+        return self._next_name() if taken else f"query{self.bare}"
+
+
+def _span(statement: Statement | Unread) -> Span:
+    """What stands for the whole statement where no part of it is to blame."""
+    if isinstance(statement, Unread):
+        return statement.diagnostic.span or Span(0, 0)
+    if isinstance(statement, CreateQuery) and statement.name is None:
+        return statement.query.span
+    assert statement.name is not None
+    return statement.name.span

@@ -11,10 +11,11 @@ from penstock.cql.binder.bodies import Body, Need, bind_body
 from penstock.cql.binder.core import Binder
 from penstock.cql.binder.expressions import ExpressionBinder, is_aggregate, names_of
 from penstock.cql.binder.outputs import bind_outputs
+from penstock.cql.binder.problems import Problems
 from penstock.cql.binder.scopes import OUTER, Scope
 from penstock.cql.binder.sources import bind_item
 from penstock.cql.grammar.syntax import Query, Select, Star, span_of
-from penstock.errors import Span
+from penstock.errors import PenstockError, Span
 from penstock.plan import functions
 from penstock.plan.expressions import Column, Expression, Literal, conjunction, transform
 from penstock.plan.node import Kind, Node
@@ -84,8 +85,16 @@ def _compared(test: exp.In, right: Right | None, scope: Scope, binder: Binder) -
         )
         return None
     pairs = [(transform(v, _as_left), transform(r, _placed)) for v, r in zip(values, right.values, strict=True)]
-    made = [problems.guarded(lambda a=a, b=b: functions.call("=", a, b), span_of(test)) for a, b in pairs]  # type: ignore[misc]
+    made = [_equality(a, b, span_of(test), problems) for a, b in pairs]
     return None if any(m is None for m in made) else tuple(m for m in made if m is not None)
+
+
+def _equality(left: Expression, right: Expression, span: Span, problems: Problems) -> Expression | None:
+    try:
+        return functions.call("=", left, right)
+    except PenstockError:
+        problems.report(f"IN compares {left.type} with {right.type}", span, help="cast one of them")
+        return None
 
 
 def _as_left(part: Expression) -> Expression:
@@ -129,7 +138,7 @@ def _needs_plan(select: Select) -> bool:
 def _plain_right(select: Select, scope: Scope, binder: Binder) -> Right | None:
     """Rows of FROM and WHERE: duplicates do not matter to a semijoin, so DISTINCT and the projection are left out."""
     entries = [bind_item(i, binder, True) for i in select.items]
-    body = bind_body(select, entries, False, binder, scope, Need("a sub-query of WHERE"))
+    body = bind_body(select, entries, False, binder, Need("a sub-query of WHERE"), scope, correlates=True)
     columns = bind_outputs(select.outputs, ExpressionBinder(body.scope, binder.catalog, "the select list"))
     node = join_sub_queries(body, binder)
     if node is None or columns is None:

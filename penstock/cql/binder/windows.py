@@ -102,9 +102,7 @@ def _measure(quantity: Quantity, t: Type | None, problems: Problems) -> int | fl
     """`quantity` in microseconds, or in the units of an attribute of type `t`; None where it does not measure that."""
     value = quantity.value
     if t is not None and t.numeric and quantity.duration:
-        problems.report(
-            f"a duration does not measure a {t}", quantity.span, help="give a number without a unit of time"
-        )
+        problems.report(f"a duration does not measure {t}", quantity.span, help="give a number without a unit of time")
         return None
     if t is not None and t.name == "date" and quantity.duration:
         value = value / _DAY_US if value % _DAY_US else int(value) // _DAY_US

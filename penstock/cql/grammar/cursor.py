@@ -25,7 +25,6 @@ CLAUSES = (
     "INTO",
     "JOIN",
     "AND",
-    "OR",
     "OPTIONS",
 )
 
@@ -121,7 +120,13 @@ class Cursor(Parser):
         token = self.ahead()
         misspelt = token is not None and token.token_type is TokenType.VAR and token.text.upper() not in RESERVED
         near = suggestion(token.text, list(words)) if token is not None and misspelt else None
-        self.fail(f"{expected}, found {self.found()}", self.here(), help=near)
+        self.fail(f"{expected}, found {self.found()}", self.here(), help=near or self._quoting())
+
+    def _quoting(self) -> str | None:
+        """What to try where a reserved word stands for a column."""
+        token, following = self.ahead(), self.ahead(1)
+        qualifies = following is not None and following.token_type is TokenType.DOT
+        return f'quote a reserved word: "{token.text}"' if token is not None and qualifies else None
 
     def found(self) -> str:
         """The next word, for a message."""

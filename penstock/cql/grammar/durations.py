@@ -22,7 +22,8 @@ _SHOWN: Final = [names[1] for names in _UNITS]
 _CALENDAR: Final = ("month", "months", "quarter", "quarters", "year", "years")
 LONGEST_US: Final = 1 << 61
 """Past this, a timestamp plus a duration could leave 64 bits."""
-_PIECE: Final = re.compile(r"\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*([A-Za-z]*)\s*")
+_PLAIN: Final = re.compile(r"[0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30}")
+_PIECE: Final = re.compile(rf"\s*({_PLAIN.pattern})\s*([A-Za-z]*)\s*")
 
 
 def in_microseconds(number: str, unit: str) -> int:
@@ -34,10 +35,9 @@ def in_microseconds(number: str, unit: str) -> int:
     size = UNITS.get(unit.lower())
     if size is None:
         raise PenstockError(_no_unit(unit))
-    try:
-        exact = Fraction(number) * size
-    except (ValueError, ZeroDivisionError):
-        raise PenstockError(Diagnostic(f"'{number}' is no number of {unit}", help="such as 10 Minutes")) from None
+    if not _PLAIN.fullmatch(number):
+        raise PenstockError(Diagnostic(f"'{number}' is no number of {unit}", help="such as 10 Minutes"))
+    exact = Fraction(number) * size
     if exact.denominator != 1:
         raise PenstockError(f"{number} {unit} is not a whole number of microseconds")
     if abs(exact) > LONGEST_US:

@@ -32,6 +32,8 @@ class StatementParser(QueryParser):
         return found
 
     def _bare_query(self) -> Statement:
+        if self.at("WITH"):
+            self.fail("WITH before a query is not offered", self.here(), help="name its parts with CREATE VIEW")
         if not self.at_query():
             self.unexpected("expected a statement: CREATE ... or SELECT ...", _FIRST)
         return syntax.CreateQuery(None, (), self.query(), self._sink())

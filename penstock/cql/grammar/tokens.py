@@ -3,6 +3,7 @@ grammar reads it."""
 
 from __future__ import annotations
 
+import re
 from typing import ClassVar, Final
 
 from sqlglot.errors import SqlglotError
@@ -40,6 +41,7 @@ _WORDS: Final = {
     "DISTINCT": TokenType.DISTINCT,
 }
 
+_NUMBER: Final = re.compile(r"[0-9]{1,40}(\.[0-9]{0,40})?([eE][+-]?[0-9]{1,4})?")
 _RESERVED: Final = (
     "SELECT FROM WHERE GROUP HAVING ORDER LIMIT OFFSET UNION EXCEPT INTERSECT ALL DISTINCT AS ON JOIN INNER OUTER "
     "LEFT RIGHT FULL CROSS NATURAL USING AND OR NOT IN EXISTS BETWEEN LIKE ILIKE RLIKE IS NULL TRUE FALSE CASE WHEN "
@@ -66,28 +68,10 @@ def tokenize(text: str) -> list[Token]:
         tokens = CQLTokenizer().tokenize(text)
     except SqlglotError:
         raise PenstockError(_unclosed(text)) from None
-    open_comment = _open_comment(text, tokens[-1].end + 1 if tokens else 0)
-    if open_comment is not None:
-        raise PenstockError(
-            Diagnostic("a comment that never ends", Span(open_comment, open_comment + 2), help="end it with */")
-        )
+    for token in tokens:
+        if token.token_type is TokenType.NUMBER and not _NUMBER.fullmatch(token.text):
+            raise PenstockError(Diagnostic(f"'{token.text}' is no number", Span(token.start, token.end + 1)))
     return tokens
-
-
-def _open_comment(text: str, offset: int) -> int | None:
-    """Where a block comment after the last token begins that nothing closes (sqlglot takes the rest of the text for
-    it)."""
-    while offset < len(text):
-        if text.startswith("--", offset):
-            offset = (text.find("\n", offset) + 1) or len(text)
-        elif text.startswith("/*", offset):
-            end = _comment_end(text, offset)
-            if end is None:
-                return offset
-            offset = end
-        else:
-            offset += 1
-    return None
 
 
 def _comment_end(text: str, offset: int) -> int | None:
@@ -102,14 +86,17 @@ def _comment_end(text: str, offset: int) -> int | None:
 
 
 def _unclosed(text: str) -> Diagnostic:
-    """Says which quote is open at the end of `text`."""
+    """Says which quote or comment is open at the end of `text`."""
     offset = 0
     while offset < len(text):
         c = text[offset]
         if text.startswith("--", offset):
             offset = (text.find("\n", offset) + 1) or len(text)
         elif text.startswith("/*", offset):
-            offset = _comment_end(text, offset) or len(text)
+            end = _comment_end(text, offset)
+            if end is None:
+                return Diagnostic("a comment that never ends", Span(offset, offset + 2), help="end it with */")
+            offset = end
         elif c in "'\"`":
             end = _quote_end(text, offset)
             if end is None:

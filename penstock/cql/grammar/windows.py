@@ -88,7 +88,7 @@ class WindowParser(ExpressionParser):
             self.fail(
                 f"'{text}' is no number of rows", self.since(span.start), help="a whole number, such as [Rows 1000]"
             )
-        if int(text) > LONGEST_US:
+        if len(text) > 20 or int(text) > LONGEST_US:
             self.fail(f"a window of {text} rows is too large", self.since(span.start))
         return Quantity(int(text), False, self.since(span.start))
 
@@ -118,12 +118,18 @@ class WindowParser(ExpressionParser):
         number = self._number()
         unit = self._unit_of_time()
         if unit is None:
-            return (int(number) if number.isdigit() else float(number)), False
+            return self._plain(number), False
         total = in_microseconds(number, unit)
         while (token := self.ahead()) is not None and token.token_type is TokenType.NUMBER:
             self._advance()
             total += in_microseconds(token.text, self._unit_of_time() or "us")
         return total, True
+
+    def _plain(self, number: str) -> int | float:
+        value = int(number) if number.isdigit() else float(number)
+        if value > LONGEST_US:
+            raise PenstockError(f"{number} is too large for a window")
+        return value
 
     def _unit_of_time(self) -> str | None:
         token = self.ahead()
