@@ -20,8 +20,8 @@ from penstock.operators.columns.train import Train
 from penstock.operators.columns.vector import Array, Vector
 from penstock.operators.kernels.attribute import LATE, NONE_ENDED, slide_over
 from penstock.operators.kernels.emission import TAG
-from penstock.operators.kernels.pair_heap import heap
 from penstock.operators.kernels.index import grown
+from penstock.operators.kernels.pair_heap import heap
 from penstock.operators.total_order import in_total_order
 from penstock.plan.nodes import Window
 from penstock.plan.windows import SlideRange

@@ -150,6 +150,12 @@ class Train:
         return Train(self._columns, self._ts, None, None, self._arrival, self._weight,
                      rows=self._rows, heads=self._heads)  # fmt: skip
 
+    def changes(self, positions: Array, sign: Array, arrival: Array) -> Train:
+        """The rows at these positions as changes of a relation that was computed from this one."""
+        rows = positions if self._rows is None else self._rows[positions]
+        weight = None if self._weight is None else self.weight[positions]  # type: ignore[index]
+        return Train(self._columns, self.ts[positions], sign, None, arrival, weight, rows=rows)
+
     def dense(self) -> Train:
         """The same elements, everything gathered."""
         if self._rows is None and self._heads is None:
