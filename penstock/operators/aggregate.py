@@ -16,42 +16,23 @@ from typing import Any, Final
 import numpy as np
 from numba import njit
 
+from penstock.operators.aggregates.arguments import Argument, type_of
 from penstock.operators.aggregates.base import NO_PLACES, NO_SIGNS, Rows, Whole
-from penstock.operators.aggregates.make import as_doubles, recipe
-from penstock.operators.aggregates.naive import evaluate
+from penstock.operators.aggregates.make import recipe
+from penstock.operators.aggregates.naive import grouped
 from penstock.operators.base import Context, Row, Timeline, value_key
 from penstock.operators.columns.train import Train
 from penstock.operators.columns.vector import Array, Vector, physical, words
-from penstock.operators.histories import pointwise, row_key
+from penstock.operators.histories import pointwise
 from penstock.operators.kernels.index import KeyIndex, grown, stacked
 from penstock.plan.aggregates import check_order, in_order
-from penstock.plan.nodes import Aggregate, AggregateCall
-from penstock.plan.schema import Schema
+from penstock.plan.nodes import Aggregate
 from penstock.plan.types import Type
 
 LAST, MARK, OLDEST, SHOWN = range(4)
 """Columns of the scratch table by group: a row's number, a mark's number, an arrival, whether the group had rows."""
 NEVER: Final = np.iinfo(np.int64).max
 FRESH: Final = (-1, -1, NEVER, 0)
-
-
-class Argument:
-    """Where an aggregate's argument lies in a train, and the form its accumulator takes it in."""
-
-    __slots__ = ("context", "doubles", "place", "type")
-
-    def __init__(self, call: AggregateCall, schema: Schema, doubles: bool, context: Context) -> None:
-        self.place = None if call.argument is None else schema.index(call.argument)
-        self.type = None if call.argument is None else schema.type_of(call.argument)
-        self.doubles = doubles
-        self.context = context
-
-    def of(self, train: Train) -> Vector | None:
-        """The argument's column."""
-        if self.place is None or self.type is None:
-            return None
-        vector = train.column(self.place)
-        return as_doubles(vector, self.type, self.context) if self.doubles else vector
 
 
 class Shown:
@@ -87,9 +68,7 @@ class AggregateOperator:
 
     def __init__(self, node: Aggregate, context: Context) -> None:
         schema = node.input.schema
-        recipes = [
-            recipe(c, None if c.argument is None else schema.type_of(c.argument), context) for c in node.aggregates
-        ]
+        recipes = [recipe(c, type_of(c, schema), context) for c in node.aggregates]
         self.schema = node.schema
         self.keys = [schema.index(k) for k in node.keys]
         self.types = [schema.type_of(k) for k in node.keys]
@@ -184,31 +163,13 @@ def build(node: Aggregate, context: Context) -> AggregateOperator:
 def reference(node: Aggregate, relation: Timeline) -> Timeline:
     """At every instant: the rows in bags by key, each aggregate of each bag."""
     check_order(node.input, node.aggregates)
-    return pointwise(
-        lambda rows: grouped(node, rows if in_order(node.input) else sorted(rows, key=_by_value)), relation
-    )
+    ordered = in_order(node.input)
 
+    def rows_of(rows: list[Row]) -> list[Row]:
+        listed = rows if ordered else sorted(rows, key=_by_value)
+        return grouped(node.keys, node.aggregates, node.input.schema, listed)
 
-def grouped(node: Aggregate, rows: list[Row]) -> list[Row]:
-    """One row for each group of `rows`."""
-    schema = node.input.schema
-    groups: dict[tuple[Any, ...], list[Row]] = {}
-    for row in rows:
-        groups.setdefault(row_key(tuple(row[schema.index(k)] for k in node.keys)), []).append(row)
-    return [aggregated(node.keys, node.aggregates, schema, members) for members in groups.values()]
-
-
-def aggregated(keys: Sequence[str], calls: Sequence[AggregateCall], schema: Schema, rows: Sequence[Row]) -> Row:
-    """The keys of a group and the aggregates of its rows, in order."""
-    shown = tuple(rows[0][schema.index(k)] for k in keys)
-    return (*shown, *(evaluate(c, *_column(c, schema, rows)) for c in calls))
-
-
-def _column(call: AggregateCall, schema: Schema, rows: Sequence[Row]) -> tuple[Type | None, Sequence[Any]]:
-    if call.argument is None:
-        return None, rows
-    place = schema.index(call.argument)
-    return schema.types[place], [row[place] for row in rows]
+    return pointwise(rows_of, relation)
 
 
 def _by_value(row: Row) -> tuple[Any, ...]:

@@ -25,10 +25,10 @@ from penstock.operators.aggregates.variance import Variance
 from penstock.operators.base import Context
 from penstock.operators.columns.vector import Vector, interned
 from penstock.operators.vector_eval.values import to_values
-from penstock.plan.aggregates import canonical
+from penstock.plan.aggregates import canonical, properties
 from penstock.plan.functions import user_functions
 from penstock.plan.nodes import AggregateCall
-from penstock.plan.types import NULL, Type
+from penstock.plan.types import BIGINT, DOUBLE, NULL, Type
 
 EXACT_INTEGERS = 1 << 53
 
@@ -56,6 +56,20 @@ def recipe(call: AggregateCall, argument: Type | None, context: Context) -> Reci
     if function in ("min", "max", "first", "last"):
         return _best(function, argument or NULL, context)
     return _linear(call, function, argument or NULL, context)
+
+
+def partial_types(call: AggregateCall, argument: Type | None) -> tuple[Type, ...]:
+    """The columns of a partial result that comes from outside, as the accumulators' files say."""
+    function, t = canonical(call.function), argument or NULL
+    if not properties(call.function, call.distinct).panes or (interned(t) and function in ("sum", "avg")):
+        raise TypeError(f"{call} takes no partial results")
+    if function == "count":
+        return (BIGINT,)
+    if function in ("min", "max"):
+        return (t,)
+    if function not in ("sum", "avg"):
+        return (BIGINT, DOUBLE, DOUBLE)
+    return (BIGINT, DOUBLE) if t.name in ("double", "null") else (BIGINT, BIGINT, BIGINT)
 
 
 def as_doubles(vector: Vector, t: Type, context: Context) -> Vector:

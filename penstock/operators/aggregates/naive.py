@@ -11,12 +11,32 @@ from typing import Any, Final
 import numpy as np
 
 from penstock.operators.aggregates.user import evaluate as evaluate_user
-from penstock.operators.base import value_key
+from penstock.operators.base import Row, value_key
+from penstock.operators.histories import row_key
 from penstock.operators.kernels import sketch
 from penstock.plan.aggregates import canonical
 from penstock.plan.functions import user_functions
 from penstock.plan.nodes import AggregateCall
+from penstock.plan.schema import Schema
 from penstock.plan.types import NULL, Type
+
+
+def grouped(keys: Sequence[str], calls: Sequence[AggregateCall], schema: Schema, rows: Sequence[Row]) -> list[Row]:
+    """One row for each group of `rows`: its keys (NULL is one value) and the aggregates of its rows, in order."""
+    groups: dict[tuple[Any, ...], list[Row]] = {}
+    for row in rows:
+        groups.setdefault(row_key(tuple(row[schema.index(k)] for k in keys)), []).append(row)
+    return [
+        (*(members[0][schema.index(k)] for k in keys), *(evaluate(c, *_column(c, schema, members)) for c in calls))
+        for members in groups.values()
+    ]
+
+
+def _column(call: AggregateCall, schema: Schema, rows: Sequence[Row]) -> tuple[Type | None, Sequence[Any]]:
+    if call.argument is None:
+        return None, rows
+    place = schema.index(call.argument)
+    return schema.types[place], [row[place] for row in rows]
 
 
 def evaluate(call: AggregateCall, argument: Type | None, values: Sequence[Any]) -> Any:
