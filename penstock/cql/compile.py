@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Final
 
 from penstock.cql.binder.problems import Problems
 from penstock.cql.binder.statements import ScriptBinder
 from penstock.cql.dialect import parser
 from penstock.cql.grammar.statements import read_script
-from penstock.errors import PenstockError
+from penstock.errors import Diagnostic, PenstockError
 from penstock.plan.functions import UserAggregate, UserFunction, user_functions
 from penstock.plan.network import Network
+
+MAX_TOLD: Final = 50
+"""More mistakes than anybody repairs before looking again."""
 
 
 def compile_script(
@@ -38,7 +42,14 @@ def compile_script(
     for statement in statements:
         binder.bind(statement)
     if problems.found:
-        raise PenstockError(
-            *sorted(problems.found, key=lambda d: d.span.start if d.span else 0), text=text, source=source
-        )
+        raise PenstockError(*_told(problems.found), text=text, source=source)
     return binder.network
+
+
+def _told(found: list[Diagnostic]) -> list[Diagnostic]:
+    """The mistakes in the order of the text; past MAX_TOLD of them, how many more there are."""
+    ordered = sorted(found, key=lambda d: d.span.start if d.span else 0)
+    more = len(ordered) - MAX_TOLD
+    if more <= 0:
+        return ordered
+    return [*ordered[:MAX_TOLD], Diagnostic(f"and {more} more from here on", ordered[MAX_TOLD].span)]

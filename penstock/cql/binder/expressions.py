@@ -34,6 +34,11 @@ _BINARY: Final[dict[type[exp.Expr], str]] = {
     exp.IntDiv: "div",
     exp.DPipe: "concat",
     exp.RegexpLike: "rlike",
+    exp.BitwiseAnd: "&",
+    exp.BitwiseOr: "|",
+    exp.BitwiseXor: "^",
+    exp.BitwiseLeftShift: "<<",
+    exp.BitwiseRightShift: ">>",
 }
 SUB_QUERY_HELP: Final = (
     "a sub-query stands in FROM, or as one of the conditions that AND joins in WHERE: x IN (...), EXISTS (...)"
@@ -311,6 +316,7 @@ _RULES: Final[dict[type[exp.Expr], Callable[[ExpressionBinder, Any], Expression 
     SubQuery: ExpressionBinder.misplaced,
     exp.Exists: ExpressionBinder.misplaced,
     exp.Tuple: ExpressionBinder.row,
+    exp.BitwiseNot: lambda binder, node: binder.call(node, "~", binder.bind(node.this)),
     exp.Paren: lambda binder, node: binder.bind(node.this),
     exp.Literal: lambda binder, node: literal(node, binder.problems),
     exp.Null: lambda binder, node: Literal(None, NULL),

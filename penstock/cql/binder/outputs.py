@@ -77,9 +77,9 @@ def _asked(star: Star, scope: Scope) -> list[Entry] | None:
 
 def _check_unique(found: list[tuple[str, Expression | None, Span]], problems: Problems) -> bool:
     seen: set[str] = set()
-    before = len(problems.found)
+    before = len(problems.said)
     for name, _, span in found:
         if name.lower() in seen and name != "*":
             problems.report(f"column name '{name}' occurs twice", span, help="rename one with AS")
         seen.add(name.lower())
-    return len(problems.found) == before
+    return len(problems.said) == before

@@ -16,7 +16,7 @@ _T = TypeVar("_T")
 class Problems:
     """Collects diagnostics. The value of what is wrong is None, here and everywhere in the binder."""
 
-    found: list[Diagnostic] = field(default_factory=list)
+    said: dict[Diagnostic, None] = field(default_factory=dict)
 
     def report(self, message: str, span: Span, notes: tuple[str, ...] = (), help: str | None = None) -> None:
         """One more mistake; the same words at the same place count once."""
@@ -24,8 +24,12 @@ class Problems:
 
     def add(self, diagnostic: Diagnostic) -> None:
         """One more mistake."""
-        if diagnostic not in self.found:
-            self.found.append(diagnostic)
+        self.said.setdefault(diagnostic)
+
+    @property
+    def found(self) -> list[Diagnostic]:
+        """All of them, in the order in which they were found."""
+        return list(self.said)
 
     def guarded(self, make: Callable[[], _T], span: Span) -> _T | None:
         """What `make` makes; where it refuses, that is reported at `span`, and the result is None."""
@@ -38,7 +42,7 @@ class Problems:
 
     def quietly(self, make: Callable[[], _T]) -> _T:
         """What `make` makes, without the mistakes it reports."""
-        mark = len(self.found)
+        said = dict(self.said)
         result = make()
-        del self.found[mark:]
+        self.said = said
         return result

@@ -172,7 +172,7 @@ class ScriptBinder:
     def _query(self, statement: CreateQuery) -> None:
         options = query_options(statement.options, self.problems)
         root = self.queries.query(statement.query)
-        assert root is not None or self.problems.found, "a query without a plan has something wrong with it"
+        assert root is not None or self.problems.said, "a query without a plan has something wrong with it"
         sink = self._connector(statement.sink)
         name = statement.name.text if statement.name else self._next_name()
         if statement.name and name.lower() in self.catalog.queries:

@@ -39,7 +39,7 @@ def column_named(name: Name, schema: Schema, problems: Problems) -> str | None:
 
 
 def _consistent(clause: WindowClause, problems: Problems) -> bool:
-    before = len(problems.found)
+    before = len(problems.said)
     if clause.by and clause.word != "rows":
         problems.report("Partition By belongs to Rows", clause.span, help="[Partition By a Rows 10]")
     if clause.on and clause.word != "range":
@@ -54,7 +54,7 @@ def _consistent(clause: WindowClause, problems: Problems) -> bool:
         )
     for quantity in (clause.size, clause.slide):
         _check_positive(clause, quantity, quantity is clause.slide, problems)
-    return len(problems.found) == before
+    return len(problems.said) == before
 
 
 def _check_positive(clause: WindowClause, quantity: Quantity | None, slide: bool, problems: Problems) -> None:

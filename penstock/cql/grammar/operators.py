@@ -27,8 +27,9 @@ class OperatorParser(Cursor):
         t: Parser.RANGE_PARSERS[t]
         for t in (TokenType.BETWEEN, TokenType.ILIKE, TokenType.IN, TokenType.IS, TokenType.LIKE, TokenType.RLIKE)
     }
-    UNARY_PARSERS: ClassVar = {t: Parser.UNARY_PARSERS[t] for t in (TokenType.PLUS, TokenType.NOT, TokenType.DASH)}
-    BITWISE: ClassVar = {}
+    UNARY_PARSERS: ClassVar = {
+        t: Parser.UNARY_PARSERS[t] for t in (TokenType.PLUS, TokenType.NOT, TokenType.DASH, TokenType.TILDE)
+    }
     PLACEHOLDER_PARSERS: ClassVar = {}
 
     _nesting: int = 0
