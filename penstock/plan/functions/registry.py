@@ -4,14 +4,33 @@ from __future__ import annotations
 
 from typing import Final
 
-from penstock.plan.functions import arithmetic, comparison, conversion, logic
+from penstock.plan.functions import (
+    arithmetic,
+    arrays,
+    comparison,
+    conversion,
+    formats,
+    hashing,
+    logic,
+    numeric,
+    patterns,
+    strings,
+    times,
+)
 from penstock.plan.functions.function import Function
 
 GROUPS: Final = (
     ("Logic and choice", logic.FUNCTIONS),
     ("Comparison", comparison.FUNCTIONS),
     ("Arithmetic", arithmetic.FUNCTIONS),
+    ("Numbers", numeric.FUNCTIONS),
+    ("Strings", strings.FUNCTIONS),
+    ("Patterns", patterns.FUNCTIONS),
+    ("Times", times.FUNCTIONS),
+    ("Times as text", formats.FUNCTIONS),
+    ("Arrays", arrays.FUNCTIONS),
     ("Conversion", conversion.FUNCTIONS),
+    ("Hashing", hashing.FUNCTIONS),
 )
 """Titles and functions, in the order of `docs/functions.md`."""
 FUNCTIONS: Final[dict[str, Function]] = {f.name: f for _, functions in GROUPS for f in functions}
