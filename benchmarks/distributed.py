@@ -1,4 +1,6 @@
-"""`penstock bench distributed`: plan generation, table sizes and messages of distributed load shedding, checked before timed."""
+"""`penstock bench distributed`: plan generation, table sizes and messages of distributed load shedding, checked
+before timed.
+"""
 
 from __future__ import annotations
 

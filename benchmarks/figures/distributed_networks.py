@@ -1,4 +1,6 @@
-"""The query networks of Tatbul, section 5.7, and what is shared by the figures: timing, sampling, checking against the program."""
+"""The query networks of Tatbul, section 5.7, and what is shared by the figures: timing, sampling, checking against
+the program.
+"""
 
 from __future__ import annotations
 
@@ -18,19 +20,23 @@ from penstock.cluster.topology import Input, Node, Operator, Topology
 
 T = TypeVar("T")
 Row = dict[str, Any]
-# Costs in milliseconds of the two queries on each server: the same total, rising imbalance. Only (64, 32) is in the thesis' text.
+# Costs in milliseconds of the two queries on each server: the same total, rising imbalance. Only (64, 32) is in the
+# thesis' text.
 IMBALANCES = ((48.0, 48.0), (64.0, 32.0), (72.0, 24.0), (80.0, 16.0), (88.0, 8.0))
 TRACES = Path(__file__).resolve().parents[3] / "shared" / "data" / "http"
 
 
 def chains(costs: tuple[float, ...], below: tuple[float, ...] | None = None, selectivity: float = 1.0) -> Topology:
-    """One query per input: an operator on server A and one on server B, with these costs in milliseconds (figure 5.11)."""
+    """One query per input: an operator on server A and one on server B, with these costs in milliseconds (figure
+    5.11).
+    """
     return Topology(
         (Node("A", 1000.0), Node("B", 1000.0)),
         tuple(Input(f"r{i}", "A") for i in range(len(costs))),
         tuple(Operator(f"a{i}", "A", cost, 1.0, (f"r{i}",)) for i, cost in enumerate(costs))
         + tuple(
-            Operator(f"b{i}", "B", cost, selectivity if i == 0 else 1.0, (f"a{i}",)) for i, cost in enumerate(below or costs)
+            Operator(f"b{i}", "B", cost, selectivity if i == 0 else 1.0, (f"a{i}",))
+            for i, cost in enumerate(below or costs)
         ),
     )
 
@@ -67,16 +73,23 @@ def infeasible(topology: Topology, rng: np.random.Generator, count: int) -> list
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """How plans did against the program: the largest share of the optimum missed, and the largest share of capacity used."""
+    """How plans did against the program: the largest share of the optimum missed, and the largest share of capacity
+    used.
+    """
 
     worst_gap: float
     mean_gap: float
     most_load: float
 
 
-def checked(topology: Topology, select: Callable[[dict[str, float]], dict[str, dict[str, float]]],
-            points: list[dict[str, float]]) -> Checked:
-    """Every plan pushed through the operators and held against the optimum; more load than capacity ends the measurement."""
+def checked(
+    topology: Topology,
+    select: Callable[[dict[str, float]], dict[str, dict[str, float]]],
+    points: list[dict[str, float]],
+) -> Checked:
+    """Every plan pushed through the operators and held against the optimum; more load than capacity ends the
+    measurement.
+    """
     model = compile_flows(topology)
     tableau, gaps, loads = flow_dictionary(model), [], []
     for rates in points:
@@ -89,15 +102,24 @@ def checked(topology: Topology, select: Callable[[dict[str, float]], dict[str, d
     return Checked(max(gaps), float(np.mean(gaps)), max(loads))
 
 
-def row(name: str, value: float, unit: str, spread: float | None = None, bar: str | None = None, holds: bool = True,
-        checked_against: str | None = None) -> Row:
+def row(
+    name: str,
+    value: float,
+    unit: str,
+    spread: float | None = None,
+    bar: str | None = None,
+    holds: bool = True,
+    checked_against: str | None = None,
+) -> Row:
     """One figure of the bench report."""
     return {"name": name, "value": value, "unit": unit, "spread": spread, "bar": bar, "holds": bool(holds),
             "checked_against": checked_against}  # fmt: skip
 
 
 def trace() -> Floats | None:
-    """A web site's requests per minute over weeks, at two inputs (the two halves of the time); None where the file is absent."""
+    """A web site's requests per minute over weeks, at two inputs (the two halves of the time); None where the file
+    is absent.
+    """
     path = TRACES / "nasa-rate-per-second.tbz2"
     if not path.exists():
         return None

@@ -24,7 +24,8 @@ from penstock.cluster.workload import Exponential, Observed, Workload
 
 PROGRAM = "the linear program at every sampled infeasible point"
 PLENTY = 10**9
-# Tuples per second that a lambda of 1 stands for. The thesis' axis is lost; here Solver at 5% has an expected error of about 1.4%, as there.
+# Tuples per second that a lambda of 1 stands for. The thesis' axis is lost; here Solver at 5% has an expected error
+# of about 1.4%, as there.
 UNIT = 3.0
 
 
@@ -46,19 +47,25 @@ def expected_error(regions: Regions, workload: Workload) -> float:
 
 
 def figure_5_12(full: bool, seed: int) -> list[Row]:
-    """Plan generation by imbalance: Solver against C-FIT at epsilon 5%, Solver against Solver-W at equal expected error."""
+    """Plan generation by imbalance: Solver against C-FIT at epsilon 5%, Solver against Solver-W at equal expected
+    error.
+    """
     rows: list[Row] = []
     rng, repeats = np.random.default_rng(seed), 5 if full else 1
     for costs in IMBALANCES:
         name, topology = f"5.12 ({costs[0]:.0f},{costs[1]:.0f})", chains(costs)
         points = infeasible(topology, rng, 300 if full else 60)
-        gaps = {m: checked(topology, plan(topology, 5, m, most_plans=PLENTY).select, points).worst_gap for m in ("solver", "c-fit")}
+        gaps = {
+            m: checked(topology, plan(topology, 5, m, most_plans=PLENTY).select, points).worst_gap
+            for m in ("solver", "c-fit")
+        }
         regions, slow, slow_spread = timed(lambda t=topology: division(t, 0.05), repeats)  # type: ignore[misc]
         _, fast, fast_spread = timed(lambda t=topology: whole_fit(t, 0.05), 5)  # type: ignore[misc]
         workload = Exponential(np.full(2, 5.0 * UNIT))
         target = expected_error(regions, workload)
         weighed, middle, middle_spread = timed(
-            lambda t=topology, e=target, w=workload: division(t, e, w), repeats  # type: ignore[misc]
+            lambda t=topology, e=target, w=workload: division(t, e, w),
+            repeats,  # type: ignore[misc]
         )
         within = max(gaps.values()) <= 0.05 + 1e-6
         rows += [
@@ -74,7 +81,9 @@ def figure_5_12(full: bool, seed: int) -> list[Row]:
 
 
 def figure_5_13(full: bool, seed: int) -> list[Row]:
-    """Plan generation of Solver-W by provision: exponential workloads of mean lambda, then a web trace where it is present."""
+    """Plan generation of Solver-W by provision: exponential workloads of mean lambda, then a web trace where it is
+    present.
+    """
     rows: list[Row] = []
     for costs in IMBALANCES if full else IMBALANCES[1::2]:
         times = []
@@ -83,7 +92,9 @@ def figure_5_13(full: bool, seed: int) -> list[Row]:
             regions, seconds, spread = timed(lambda t=topology, w=workload: division(t, 0.01, w), 1)  # type: ignore[misc]
             times.append(regions.solved)
             rows.append(row(f"5.13a ({costs[0]:.0f},{costs[1]:.0f}) lambda {mean:.0f}", seconds, "s", spread))
-            rows.append(row(f"5.13a ({costs[0]:.0f},{costs[1]:.0f}) lambda {mean:.0f} programs", regions.solved, "programs"))
+            rows.append(
+                row(f"5.13a ({costs[0]:.0f},{costs[1]:.0f}) lambda {mean:.0f} programs", regions.solved, "programs")
+            )
         rows[-1] |= {"bar": "more programs at the highest lambda than at the lowest", "holds": times[-1] > times[0]}
     return rows + _provision_by_trace(full, seed)
 

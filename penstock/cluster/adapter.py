@@ -1,6 +1,7 @@
 """A topology from a running query network and an assignment of its operators to nodes.
 
-Reference: Tatbul, section 5.3: the coordinator learns costs and selectivities from the servers' catalogs and statistics.
+Reference: Tatbul, section 5.3: the coordinator learns costs and selectivities from the servers' catalogs and
+statistics.
 """
 
 from __future__ import annotations
@@ -35,16 +36,23 @@ class LoadNetwork(Protocol):
     def inputs(self) -> Mapping[str, Sequence[str]]: ...
 
 
-def from_network(load_network: LoadNetwork, assignment: Mapping[str, str],
-                 capacities: Mapping[str, float] | None = None, weights: Mapping[str, float] | None = None) -> Topology:
+def from_network(
+    load_network: LoadNetwork,
+    assignment: Mapping[str, str],
+    capacities: Mapping[str, float] | None = None,
+    weights: Mapping[str, float] | None = None,
+) -> Topology:
     """The topology in which each operator runs on the node that `assignment` names.
 
-    `capacities` are the nodes' headroom (1 where none is given); `weights` are what the outputs of operators are worth, which makes those
-    operators query ends even where others read them. Inputs arrive at the node of their first reader.
+    `capacities` are the nodes' headroom (1 where none is given); `weights` are what the outputs of operators are
+    worth, which makes those operators query ends even where others read them. Inputs arrive at the node of their
+    first reader.
     """
     missing = [o.name for o in load_network.operators if o.name not in assignment]
     if missing:
-        raise PenstockError(Diagnostic(f"operator '{missing[0]}' is on no node", help="name its node in the assignment"))
+        raise PenstockError(
+            Diagnostic(f"operator '{missing[0]}' is on no node", help="name its node in the assignment")
+        )
     reads: dict[str, list[str]] = {o.name: [] for o in load_network.operators}
     flowing = [*load_network.inputs.items(), *((o.name, o.consumers) for o in load_network.operators)]
     for stream, consumers in flowing:

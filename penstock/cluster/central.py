@@ -19,6 +19,7 @@ from penstock.cluster.messages import ordered
 from penstock.cluster.mixing import Mixer
 from penstock.cluster.objective import Objective
 from penstock.cluster.regions import Regions
+from penstock.cluster.rows import Rows
 from penstock.cluster.selection import Selection, as_drops, as_rates, overloaded, within_capacity
 from penstock.cluster.topology import Topology, node_order
 
@@ -39,8 +40,8 @@ class Chooser(Protocol):
 class CentralPlanner:
     """The planner of the centralized approach: `select` is what the coordinator sends to the nodes.
 
-    `bound` is the largest share of the optimum that a selected plan may miss (its expected share for Solver-W); `entries` counts the
-    plans or table rows made in advance.
+    `bound` is the largest share of the optimum that a selected plan may miss (its expected share for Solver-W);
+    `entries` counts the plans or table rows made in advance.
     """
 
     method: str
@@ -81,7 +82,9 @@ class CentralPlanner:
 
 
 def node_fits(topology: Topology, epsilon: float) -> dict[str, Fit]:
-    """The tables of all nodes, leaves first: the centralized version of table merging and propagation (section 5.5.3)."""
+    """The tables of all nodes, leaves first: the centralized version of table merging and propagation (section
+    5.5.3).
+    """
     parts, tables = fragments(topology), dict[str, Fit]()
     for name in reversed(node_order(topology)):
         children = {child: tables[child] for child in parts[name].downstream}
@@ -95,7 +98,7 @@ def whole_fit(topology: Topology, epsilon: float) -> Fit:
     nodes = tuple(n.name for n in topology.nodes)
     roots = [tables[name] for name in nodes if not parts[name].upstream]
     branches = tuple(dict.fromkeys(b for table in roots for b in table.branches))
-    rows = {}
+    rows = dict[str, Rows]()
     for table in roots:
         for stream in table.streams:
             rows.setdefault(stream, widened(table, stream, nodes, branches))
@@ -105,7 +108,9 @@ def whole_fit(topology: Topology, epsilon: float) -> Fit:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FromFit:
-    """Plans from a feasible input table. A table that had to be thinned beyond epsilon leaves the choice to the program itself."""
+    """Plans from a feasible input table. A table that had to be thinned beyond epsilon leaves the choice to the
+    program itself.
+    """
 
     fit: Fit
     mixer: Mixer
@@ -126,13 +131,16 @@ class FromFit:
 
     def name(self, rates: Floats) -> str:
         """The rows that are mixed."""
-        used = np.flatnonzero(self.mixer.mix(rates) > 0) if self.exact else []
-        return "rows " + "+".join(str(k) for k in used) if len(used) else "program"
+        if not self.exact:
+            return "program"
+        return "rows " + "+".join(str(k) for k in np.flatnonzero(self.mixer.mix(rates) > 0))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FromRegions:
-    """Plans from a division of the rate space; what the division left open beyond `epsilon` is solved when it is asked for."""
+    """Plans from a division of the rate space; what the division left open beyond `epsilon` is solved when it is
+    asked for.
+    """
 
     regions: Regions
     saturated: NDArray[np.bool_]

@@ -14,8 +14,9 @@ Path: TypeAlias = tuple[str | int, ...]
 Place: TypeAlias = Callable[[Path], Span | None]
 
 
-def checked(topology: Topology, place: Place = lambda path: None, text: str | None = None,
-            source: str = "<topology>") -> Topology:
+def checked(
+    topology: Topology, place: Place = lambda path: None, text: str | None = None, source: str = "<topology>"
+) -> Topology:
     """`topology`, if nothing is wrong with it; `place` finds the text of a part, by its path in the description.
 
     >>> from penstock.cluster.topology import Input, Node, Operator
@@ -44,22 +45,31 @@ def _names(topology: Topology) -> Iterator[Problem]:
         yield ("nodes",), Diagnostic("a topology needs at least one node", help="add `nodes:`, each with a capacity")
     if not topology.inputs:
         yield ("inputs",), Diagnostic("a topology needs at least one input", help="add `inputs:`")
-    kinds = [("nodes", topology.nodes), ("queries", topology.queries)]
-    for kind, things in kinds:
-        for name, times in Counter(thing.name for thing in things).items():
+    kinds = {"nodes": [n.name for n in topology.nodes], "queries": [q.name for q in topology.queries]}
+    for kind, names in kinds.items():
+        for name, times in Counter(names).items():
             if times > 1:
                 yield (kind, name), Diagnostic(f"{times} {kind} are called '{name}'", help="give each its own name")
     streams = [("inputs", i.name) for i in topology.inputs] + [("operators", o.name) for o in topology.operators]
     for name, times in Counter(name for _, name in streams).items():
         if times > 1:
             kind = [k for k, n in streams if n == name][-1]
-            yield (kind, name), Diagnostic(f"{times} streams are called '{name}'", help="inputs and operators share names")
+            yield (
+                (kind, name),
+                Diagnostic(f"{times} streams are called '{name}'", help="inputs and operators share names"),
+            )
     for kind, name in [*streams, *(("queries", q.name) for q in topology.queries)]:
         if "->" in name:
-            yield (kind, name), Diagnostic(f"'->' in the name '{name}'", help="plans call arcs 'stream->reader'; rename it")
+            yield (
+                (kind, name),
+                Diagnostic(f"'->' in the name '{name}'", help="plans call arcs 'stream->reader'; rename it"),
+            )
     for query in topology.queries:
         if query.name != query.source and any(query.name == o.name for o in topology.operators):
-            yield ("queries", query.name), Diagnostic(f"'{query.name}' names a query and an operator that it does not read")
+            yield (
+                ("queries", query.name),
+                Diagnostic(f"'{query.name}' names a query and an operator that it does not read"),
+            )
 
 
 def _numbers(topology: Topology) -> Iterator[Problem]:
@@ -98,8 +108,9 @@ def _references(topology: Topology) -> Iterator[Problem]:
             yield ("queries", query.name, "from"), unknown("operator", query.source, operators)
 
 
-def _operator_references(name: str, node: str, reads: tuple[str, ...], nodes: list[str],
-                         streams: list[str]) -> Iterator[Problem]:
+def _operator_references(
+    name: str, node: str, reads: tuple[str, ...], nodes: list[str], streams: list[str]
+) -> Iterator[Problem]:
     path: Path = ("operators", name)
     if node not in nodes:
         yield (*path, "node"), unknown("node", node, nodes)
@@ -144,7 +155,7 @@ def _cycle(edges: dict[str, list[str]]) -> list[str]:
 
     def visit(name: str) -> list[str]:
         if state.get(name) == 1:
-            return [*trail[trail.index(name):], name]
+            return [*trail[trail.index(name) :], name]
         if state.get(name) == 2 or name not in edges:
             return []
         state[name] = 1

@@ -1,7 +1,8 @@
 """Complementary local plans by quality/load ratio: what one node can shed at its splits without telling anyone.
 
-Dropping from a branch saves its load and loses its score; branches are cut from the smallest ratio of the two on, the last one only
-as far as needed. For one node and one level of splits this is the best plan; `fit` covers several nodes and levels.
+Dropping from a branch saves its load and loses its score; branches are cut from the smallest ratio of the two on, the
+last one only as far as needed. For one node and one level of splits this is the best plan; `fit` covers several nodes
+and levels.
 
 Reference: Tatbul, section 5.5.2 (Complementary Local Plan) and figure 5.9.
 """
@@ -14,7 +15,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from penstock.cluster.flows import Floats
-
 
 # An excess below this share of the capacity is rounding.
 ROUNDING = 1e-12
@@ -32,7 +32,8 @@ class Branch:
 def extended_limit(branches: Sequence[Branch], shared: float, capacity: float = 1.0) -> float:
     """The rate limit when branches are cut before the input is: the limit of the extended load constraint.
 
-    A branch goes while its score per load is below that of everything still kept, which is what a drop at the input would lose.
+    A branch goes while its score per load is below that of everything still kept, which is what a drop at the input
+    would lose.
 
     >>> round(extended_limit([Branch("2", 2.0, 1.0), Branch("5", 5.0, 1.0)], shared=1.0), 4)
     0.3333
@@ -49,7 +50,8 @@ def _ratio(branch: Branch) -> float:
 
 
 def local_plan(branches: Sequence[Branch], shared: float, rate: float, capacity: float = 1.0) -> Floats:
-    """The share dropped from each branch so that the node carries `rate`: drops of 1 in the order of ratios, the last one partial.
+    """The share dropped from each branch so that the node carries `rate`: drops of 1 in the order of ratios, the last
+    one partial.
 
     The thesis states the last drop by its selectivity, 1 - (excess - saved so far) / (what this drop can save).
 

@@ -1,4 +1,5 @@
-"""What a person sees of a plan: which node drops what, the score, the optimum and the bound; and the tree of nodes with its loads.
+"""What a person sees of a plan: which node drops what, the score, the optimum and the bound; and the tree of nodes
+with its loads.
 
 These functions return text; the command line prints it.
 """
@@ -22,14 +23,20 @@ from penstock.cluster.topology import Topology, arcs, arrival_nodes, locations, 
 from penstock.errors import Diagnostic, PenstockError
 
 
-def describe_plan(path: str | Path, epsilon: float, rates: Mapping[str, float] | None = None, method: str = "c-fit") -> str:
+def describe_plan(
+    path: str | Path, epsilon: float, rates: Mapping[str, float] | None = None, method: str = "c-fit"
+) -> str:
     """The plan for a topology file at `rates` (None: nothing is dropped, only what was planned is told)."""
     topology = read_topology(path)
     planner = plan(topology, epsilon, method)
-    head = f"{method}: {planner.entries} entries planned; every plan is within {100 * planner.bound:.3g}% of the optimum"
+    head = (
+        f"{method}: {planner.entries} entries planned; every plan is within {100 * planner.bound:.3g}% of the optimum"
+    )
     if rates is None:
         return f"{head}\n\n{explain(topology)}"
-    given = dict(zip((i.name for i in topology.inputs), as_rates([i.name for i in topology.inputs], rates).tolist(), strict=True))
+    given = dict(
+        zip((i.name for i in topology.inputs), as_rates([i.name for i in topology.inputs], rates).tolist(), strict=True)
+    )
     selection = planner.choose(given)
     before, after = replay(topology, given, {}), replay(topology, given, selection.drops)
     return "\n".join([head, "", *_nodes(topology, selection, before, after), "", *_scores(topology, selection, before)])
@@ -70,10 +77,12 @@ def _scores(topology: Topology, selection: Selection, before: Outcome) -> list[s
 
 
 def explain(topology: Topology, rates: Mapping[str, float] | None = None) -> str:
-    """The tree of nodes with their loads, operators and drop locations; without `rates`, loads are per tuple of each input.
+    """The tree of nodes with their loads, operators and drop locations; without `rates`, loads are per tuple of each
+    input.
 
     >>> from penstock.cluster.topology import Input, Node, Operator
-    >>> print(explain(Topology((Node("A", 1.0),), (Input("r", "A"),), (Operator("f", "A", 2.0, 0.5, ("r",)),)), {"r": 0.25}))
+    >>> f = Operator("f", "A", 2.0, 0.5, ("r",))
+    >>> print(explain(Topology((Node("A", 1.0),), (Input("r", "A"),), (f,)), {"r": 0.25}))
     A  load 0.5 of 1 (50%)
         f  cost 2  selectivity 0.5  reads r
         input r  0.25/s, useful up to 0.5/s
@@ -107,7 +116,8 @@ class _Told:
         """The load of a node."""
         if self.rates is not None:
             share = f" ({100 * self.loads[node] / capacity:.4g}%)" if capacity > 0 else ""
-            return f"load {self.loads[node]:.4g} of {capacity:.4g}{share}{'  overloaded' if self.loads[node] > capacity else ''}"
+            over = "  overloaded" if self.loads[node] > capacity else ""
+            return f"load {self.loads[node]:.4g} of {capacity:.4g}{share}{over}"
         terms = [f"{c:.4g} {name}" for c, name in zip(self.per_tuple[node], self.inputs, strict=True) if c > 0]
         return f"load {' + '.join(terms) or '0'} of {capacity:.4g}"
 
@@ -133,13 +143,13 @@ def _branch(topology: Topology, name: str, told: _Told, indent: str, shown: set[
 
 def _contents(topology: Topology, name: str, told: _Told) -> list[str]:
     home = arrival_nodes(topology)
-    operators = [o for o in topology.operators if o.node == name]
-    mine = {o.name for o in operators}
+    operators = {o.name: o for o in topology.operators if o.node == name}
     return [
-        *(f"{o.name}  cost {o.cost:.4g}  selectivity {o.selectivity:.4g}  reads {', '.join(o.inputs)}" for o in operators),
+        *(f"{n}  cost {o.cost:.4g}  selectivity {o.selectivity:.4g}  reads {', '.join(o.inputs)}"
+          for n, o in operators.items()),
         *(told.input(i.name) for i in topology.inputs if home[i.name] == name),
         *(f"branch {p.name}" for p in locations(topology) if p.node == name and p.arc is not None),
         *(f"sends {a} to {a.consumer_node}" for a in arcs(topology) if a.producer_node == name != a.consumer_node),
         *(f"query {q.name}  " + (f"weight {q.weight:.4g}" if q.loss is None else "by its loss function")
-          for q in query_ends(topology) if q.source in mine),
+          for q in query_ends(topology) if q.source in operators),
     ]  # fmt: skip

@@ -1,6 +1,7 @@
 """Peers and the messages between them: D-FIT as a whole, over links that may delay and lose.
 
-Time and links are arguments, so a run is a pure function of them; pipelines that talk over real connections use `Peer` alone.
+Time and links are arguments, so a run is a pure function of them; pipelines that talk over real connections use
+`Peer` alone.
 """
 
 from __future__ import annotations
@@ -94,5 +95,7 @@ def one_parent_each(topology: Topology) -> Topology:
     for name, part in fragments(topology).items():
         if len(part.upstream) > 1:
             message = f"node '{name}' reads from {len(part.upstream)} nodes: {', '.join(part.upstream)}"
-            raise PenstockError(Diagnostic(message, help="D-FIT needs a tree of nodes; the methods solver and c-fit do not"))
+            raise PenstockError(
+                Diagnostic(message, help="D-FIT needs a tree of nodes; the methods solver and c-fit do not")
+            )
     return topology

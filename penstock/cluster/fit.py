@@ -1,9 +1,10 @@
 """Feasible input tables: what a node and everything below it can take, and what each input brings.
 
-A node makes its table from its own operators and from its children's tables: an operator maps rows from its output back to its input,
-branches of a split are combined, children that hang on different branches merge in the same step, and rows that a mix of others
-replaces are pruned. The node's own load becomes a column, so that a parent's mix keeps within every capacity below it. Streams
-that enter further down pass through, since whoever chooses above must leave room for them.
+A node makes its table from its own operators and from its children's tables: an operator maps rows from its output
+back to its input, branches of a split are combined, children that hang on different branches merge in the same step,
+and rows that a mix of others replaces are pruned. The node's own load becomes a column, so that a parent's mix keeps
+within every capacity below it. Streams that enter further down pass through, since whoever chooses above must leave
+room for them.
 
 Reference: Tatbul, sections 5.5.1 (tables), 5.5.2 (complementary local plans) and 5.5.3 (merge and propagation).
 """
@@ -20,7 +21,7 @@ from penstock.cluster.flows import Floats
 from penstock.cluster.fragments import Fragment
 from penstock.cluster.mixing import Mixer, mixer
 from penstock.cluster.pruning import pruned
-from penstock.cluster.rows import Rows, combined, distinct, key, single, through_branch, through_operator
+from penstock.cluster.rows import Rows, combined, distinct, key, single, stacked, through_branch, through_operator
 from penstock.cluster.topology import Arc
 
 # Two branches are thinned before their combinations outgrow this many rows; the table then says how far it is off.
@@ -31,8 +32,8 @@ MOST_ROWS = 4096
 class Fit:
     """A feasible input table. Row k is one tuple per second of `streams[stream_of[k]]`.
 
-    `nodes` and `capacities` describe the columns of `rows.loads`, `branches` those of `rows.plans` (the complementary local plans,
-    which stay where they are made). `external` are the streams that come from outside, here or below.
+    `nodes` and `capacities` describe the columns of `rows.loads`, `branches` those of `rows.plans` (the complementary
+    local plans, which stay where they are made). `external` are the streams that come from outside, here or below.
     """
 
     streams: tuple[str, ...]
@@ -57,7 +58,8 @@ class Fit:
     def rate_limits(self) -> Floats:
         """Per row, the rate R at which it fills the first node on its own; infinite where it loads none."""
         loads = self.rows.loads
-        return np.divide(self.capacities, loads, out=np.full_like(loads, np.inf), where=loads > 0).min(axis=1, initial=np.inf)
+        filling = np.divide(self.capacities, loads, out=np.full_like(loads, np.inf), where=loads > 0)
+        return np.asarray(filling.min(axis=1, initial=np.inf))
 
     def of(self, stream: str) -> Rows:
         """The rows of one stream."""
@@ -69,7 +71,9 @@ class Fit:
 
 
 def node_fit(fragment: Fragment, children: Mapping[str, Fit], epsilon: float) -> Fit:
-    """The table of a node from those of its children. A child that is missing counts as free: it must shed for itself."""
+    """The table of a node from those of its children. A child that is missing counts as free: it must shed for
+    itself.
+    """
     build = _Build(fragment, children, epsilon)
     streams = {name: build.entry(name, arcs) for name, arcs in fragment.entries.items()}
     for table in children.values():
@@ -80,12 +84,18 @@ def node_fit(fragment: Fragment, children: Mapping[str, Fit], epsilon: float) ->
     return assembled(streams, build.nodes, build.capacities, build.branches, external)
 
 
-def assembled(streams: Mapping[str, Rows], nodes: tuple[str, ...], capacities: Floats, branches: tuple[str, ...],
-              external: frozenset[str]) -> Fit:
+def assembled(
+    streams: Mapping[str, Rows],
+    nodes: tuple[str, ...],
+    capacities: Floats,
+    branches: tuple[str, ...],
+    external: frozenset[str],
+) -> Fit:
     """One table from the rows of several streams."""
-    arrays = [(r.keys, r.scores, r.promises, r.loads, r.plans) for r in streams.values()]
-    empty = (np.zeros(0, np.uint64), np.zeros(0), np.zeros(0), np.zeros((0, len(nodes))), np.zeros((0, len(branches))))
-    rows = Rows(*(np.concatenate(columns) for columns in zip(empty, *arrays, strict=True)))
+    none = Rows(
+        np.zeros(0, np.uint64), np.zeros(0), np.zeros(0), np.zeros((0, len(nodes))), np.zeros((0, len(branches)))
+    )
+    rows = stacked([none, *streams.values()])
     stream_of = np.repeat(np.arange(len(streams)), [len(r) for r in streams.values()])
     return Fit(tuple(streams), stream_of, rows, nodes, capacities, branches, external)
 
@@ -104,7 +114,9 @@ class _Build:
         self.walked: dict[str, Rows] = {}
 
     def entry(self, name: str, leaving: tuple[Arc, ...]) -> Rows:
-        """The rows of a stream that enters here; where it can be thinned on its own, those that a thinner mix replaces go."""
+        """The rows of a stream that enters here; where it can be thinned on its own, those that a thinner mix
+        replaces go.
+        """
         rows = self.along(leaving[0]) if name not in self.fragment.external else self.split(leaving)
         rows = Rows(distinct(rows.keys + key(name)), rows.scores, rows.promises, rows.loads, rows.plans)
         if name not in self.fragment.free:
@@ -143,8 +155,9 @@ class _Build:
         operator = self.fragment.operators[arc.consumer]
         if operator.name not in self.walked:
             self.walked[operator.name] = self.split(self.fragment.leaving[operator.name])
-        return through_operator(self.walked[operator.name], self.nodes.index(operator.node), operator.cost,
-                                operator.selectivity)
+        return through_operator(
+            self.walked[operator.name], self.nodes.index(operator.node), operator.cost, operator.selectivity
+        )
 
     def child(self, arc: Arc) -> Rows:
         """The child's rows for a stream that leaves for it."""

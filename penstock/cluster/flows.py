@@ -41,7 +41,8 @@ Floats: TypeAlias = NDArray[np.float64]
 class FlowModel:
     """Drop locations (the first `len(inputs)` are the inputs), and what a tuple past each of them does.
 
-    `total_loads` and `total_delivered` are per tuple of each input when nothing is dropped; the latter are the total selectivities.
+    `total_loads` and `total_delivered` are per tuple of each input when nothing is dropped; the latter are the total
+    selectivities.
     """
 
     inputs: tuple[str, ...]
@@ -98,7 +99,7 @@ def compile_flows(topology: Topology) -> FlowModel:
 
 
 @njit(cache=True)
-def shares(passing, reaching):  # type: ignore[no-untyped-def]
+def shares(passing: Floats, reaching: Floats) -> Floats:
     """The share of what reaches each place that passes it; 1 where nothing arrives."""
     kept = np.ones(passing.size)
     for d in range(passing.size):
@@ -107,20 +108,22 @@ def shares(passing, reaching):  # type: ignore[no-untyped-def]
     return kept
 
 
-def _propagate(topology: Topology, places: tuple[Location, ...], nodes: tuple[str, ...],
-               ends: tuple[str, ...]) -> tuple[Floats, Floats, Floats]:
+def _propagate(
+    topology: Topology, places: tuple[Location, ...], nodes: tuple[str, ...], ends: tuple[str, ...]
+) -> tuple[Floats, Floats, Floats]:
     """Gains, loads and deliveries per unit past each location, summed over every path up to the next locations."""
     order = operator_order(topology)
+    unit: list[Floats] = list(np.eye(len(places)))
     branch = {str(p.arc): d for d, p in enumerate(places) if p.arc is not None}
     source = {p.stream: d for d, p in enumerate(places) if p.arc is None}
     gains, loads = np.zeros((len(places), len(places))), np.zeros((len(nodes), len(places)))
     delivered = np.zeros((len(ends), len(places)))
-    passing = {stream: np.eye(len(places))[d] for stream, d in source.items()}
+    passing = {stream: unit[d] for stream, d in source.items()}
     incoming = {o.name: [a for a in arcs(topology) if not a.to_query and a.consumer == o.name] for o in order}
     leaving = consumers(topology)
 
     def across(stream: str, name: str) -> Floats:
-        return np.eye(len(places))[branch[name]] if name in branch else passing[stream]
+        return unit[branch[name]] if name in branch else passing[stream]
 
     for operator in order:
         total = np.sum([across(a.stream, str(a)) for a in incoming[operator.name]], axis=0)

@@ -24,9 +24,9 @@ from penstock.cluster.topology import (
 class Fragment:
     """The operators of `node`, each after those it reads, the streams that enter it, and where its own streams lead.
 
-    `entries` are inputs from outside and arcs from upstream nodes, each with the arcs that it feeds; those in `free` can be thinned
-    further up without thinning anything else; `branches` names the splits' branches that may be dropped here; `weights` are those of
-    the query ends here; `upstream` and `downstream` are the neighbours.
+    `entries` are inputs from outside and arcs from upstream nodes, each with the arcs that it feeds; those in `free`
+    can be thinned further up without thinning anything else; `branches` names the splits' branches that may be
+    dropped here; `weights` are those of the query ends here; `upstream` and `downstream` are the neighbours.
     """
 
     node: str

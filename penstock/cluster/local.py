@@ -1,7 +1,8 @@
 """What one node does with its table: from the rates that reach it to its own drops.
 
-Reference: Tatbul, section 5.6, distributed case: a node measures its rates and applies its own plan; drops on the streams that enter
-from upstream occur only when the upstream node sent more than the table allows (it is late, or silent).
+Reference: Tatbul, section 5.6, distributed case: a node measures its rates and applies its own plan; drops on the
+streams that enter from upstream occur only when the upstream node sent more than the table allows (it is late, or
+silent).
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from penstock.cluster.mixing import Mixer
 class LocalFlows:
     """The drop places of a node (its entries, then its branches), what flows from one to the next, and what leaves.
 
-    `gains` and `loads` are per unit past each place, as in `FlowModel`; row a of `sent` is what leaves on the arc `sending[a]`.
+    `gains` and `loads` are per unit past each place, as in `FlowModel`; row a of `sent` is what leaves on the arc
+    `sending[a]`.
     """
 
     entries: tuple[str, ...]
@@ -75,8 +77,9 @@ class LocalPlan:
     load: float
 
 
-def local_plan(flows: LocalFlows, fit: Fit, mixer: Mixer, entering: Mapping[str, float],
-               below: Mapping[str, float]) -> LocalPlan:
+def local_plan(
+    flows: LocalFlows, fit: Fit, mixer: Mixer, entering: Mapping[str, float], below: Mapping[str, float]
+) -> LocalPlan:
     """The best plan for the streams that enter here at these rates, leaving room for those that enter `below`."""
     rates = np.array([entering.get(s, below.get(s, 0.0)) for s in fit.streams])
     weights = mixer.mix(rates)

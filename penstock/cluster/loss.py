@@ -1,6 +1,7 @@
 """Piece-wise linear loss functions: the utility of a query against the share of its answer that is delivered.
 
-Reference: Tatbul, sections 2.1.4 and 3.3 (loss-tolerance QoS); as an objective of the distributed problem it goes beyond chapter 5.
+Reference: Tatbul, sections 2.1.4 and 3.3 (loss-tolerance QoS); as an objective of the distributed problem it goes
+beyond chapter 5.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """One instance of the problem, solved: the linear programs of section 5.2 through HiGHS.
 
-Maximise the score over prefix variables X_d (the share of all tuples kept down to location d), subject to one load constraint per
-node (5.1, 5.4, 5.9), 0 <= X_d <= the prefix before it (5.5 to 5.7), and 0 <= X <= 1 at the inputs (5.2, 5.10). We solve for the flows
-r X: then Unions need no extra variables, because a flow below a Union is what passes, whichever stream it came from.
+Maximise the score over prefix variables X_d (the share of all tuples kept down to location d), subject to one load
+constraint per node (5.1, 5.4, 5.9), 0 <= X_d <= the prefix before it (5.5 to 5.7), and 0 <= X <= 1 at the inputs
+(5.2, 5.10). We solve for the flows r X: then Unions need no extra variables, because a flow below a Union is what
+passes, whichever stream it came from.
 
 Reference: Tatbul, sections 5.2.1, 5.2.2 and 5.4 (where GLPK solves them).
 """
@@ -19,7 +20,8 @@ from penstock.cluster.flows import Floats, FlowModel
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Solution:
-    """The best plan for one observation of the rates: flows and shares kept at each location, the score, and per input its price.
+    """The best plan for one observation of the rates: flows and shares kept at each location, the score, and per
+    input its price.
 
     The price is the score that one more tuple per second would bring: the dual value of the input's prefix constraint.
     """
@@ -68,11 +70,26 @@ def solve(model: FlowModel, rates: Floats) -> Solution:
     size = np.abs(rows).max(axis=1)
     size[size == 0] = 1.0
     worth = float(np.abs(aim * unit).max()) or 1.0
-    found = linprog(-aim * unit / worth, rows / size[:, None], lp.bounds(rates) / size, method="highs",
-                    options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10})
+    best, duals = maximum(aim * unit / worth, rows / size[:, None], lp.bounds(rates) / size)
+    flows = best * unit
+    offering = slice(len(model.nodes), len(model.nodes) + len(rates))
+    prices = np.maximum(duals[offering] * worth / size[offering], 0.0)
+    return Solution(flows, model.keeps(flows, rates), float(aim @ flows), prices)
+
+
+def maximum(aim: Floats, rows: Floats, right: Floats, tops: Floats | None = None) -> tuple[Floats, Floats]:
+    """The x with 0 <= x <= tops and rows @ x <= right that maximises aim @ x, and the dual values of the rows, by
+    HiGHS.
+    """
+    limits = [(0.0, top) for top in (np.full(len(aim), np.inf) if tops is None else tops).tolist()]
+    found = linprog(
+        -aim,
+        A_ub=rows,
+        b_ub=right,
+        bounds=limits,
+        method="highs",
+        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
+    )
     if found.x is None:
         raise ArithmeticError(f"HiGHS found no plan: {found.message}")
-    flows = np.clip(found.x, 0.0, None) * unit
-    duals = -found.ineqlin.marginals * worth / size
-    prices = np.maximum(duals[len(model.nodes) :][: len(rates)], 0.0)
-    return Solution(flows, model.keeps(flows, rates), float(aim @ flows), prices)
+    return np.clip(found.x, 0.0, None), -np.asarray(found.ineqlin.marginals)

@@ -1,6 +1,8 @@
-"""What neighbours tell each other: tables and their changes upwards, acknowledgements downwards, rates and signs of life upwards.
+"""What neighbours tell each other: tables and their changes upwards, acknowledgements downwards, rates and signs of
+life upwards.
 
-Reference: Tatbul, sections 5.5 (tables to parents) and 5.7.2 (deltas after a change); versions and acknowledgements are ours.
+Reference: Tatbul, sections 5.5 (tables to parents) and 5.7.2 (deltas after a change); versions and acknowledgements
+are ours.
 """
 
 from __future__ import annotations
@@ -14,12 +16,14 @@ from numpy.typing import NDArray
 
 from penstock.cluster.fit import Fit
 from penstock.cluster.flows import Floats
-from penstock.cluster.rows import Keys, Rows
+from penstock.cluster.rows import Keys, stacked
 
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """Counts a node's tables. A node that restarts takes a higher `epoch`, so its older messages are known to be old."""
+    """Counts a node's tables. A node that restarts takes a higher `epoch`, so its older messages are known to be
+    old.
+    """
 
     epoch: int
     number: int
@@ -85,7 +89,9 @@ def same_shape(first: Fit, second: Fit) -> bool:
 
 
 def delta(held: Fit, fresh: Fit, tolerance: float) -> tuple[NDArray[np.intp], tuple[NDArray[np.intp], Keys]]:
-    """Rows of `fresh` that differ from `held` by more than `tolerance` (a share), and names that `fresh` has no more."""
+    """Rows of `fresh` that differ from `held` by more than `tolerance` (a share), and names that `fresh` has no
+    more.
+    """
     places = {name: k for k, name in enumerate(_names(held))}
     matching = np.array([places.get(name, -1) for name in _names(fresh)], dtype=np.intp)
     changed = matching < 0
@@ -120,8 +126,7 @@ def patched(held: Fit, changed: Fit, forgotten: tuple[NDArray[np.intp], Keys]) -
     out = {*_names(changed), *zip(*(array.tolist() for array in forgotten), strict=True)}
     keep = np.array([k for k, name in enumerate(_names(held)) if name not in out], dtype=np.intp)
     stays = held.rows.taken(keep)
-    rows = Rows(*(np.concatenate([getattr(stays, f), getattr(changed.rows, f)])
-                  for f in ("keys", "scores", "promises", "loads", "plans")))  # fmt: skip
+    rows = stacked([stays, changed.rows])
     return ordered(replace(changed, stream_of=np.concatenate([held.stream_of[keep], changed.stream_of]), rows=rows))
 
 

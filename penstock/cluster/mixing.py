@@ -1,9 +1,9 @@
 """The best mix of a table's rows for given rates: plan selection from a feasible input table.
 
-Maximise the score of weights theta >= 0 (tuples per second that follow each row), where the rows of a stream use at most its rate
-and no node exceeds its capacity. We start from each stream's best row at its full rate; the free variables are the tuples dropped
-per stream and the weights of all other rows, so that the dual method of `pivots` walks from the best score down to the first mix
-that fits.
+Maximise the score of weights theta >= 0 (tuples per second that follow each row), where the rows of a stream use at
+most its rate and no node exceeds its capacity. We start from each stream's best row at its full rate; the free
+variables are the tuples dropped per stream and the weights of all other rows, so that the dual method of `pivots`
+walks from the best score down to the first mix that fits.
 
 Reference: Tatbul, section 5.6 (plan selection); mixes of rows in place of single entries are ours.
 """

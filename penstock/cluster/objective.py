@@ -1,4 +1,5 @@
-"""What plans are chosen for: total weighted throughput at the query ends, as in the thesis, or (`utility`) total utility.
+"""What plans are chosen for: total weighted throughput at the query ends, as in the thesis, or (`utility`) total
+utility.
 
 Reference: Tatbul, sections 5.1.4 and 5.2.1, equation 5.3.
 """

@@ -1,15 +1,17 @@
-"""One node of D-FIT: it keeps its children's tables, makes its own, tells its parent what changed, and sheds by its own table.
+"""One node of D-FIT: it keeps its children's tables, makes its own, tells its parent what changed, and sheds by its
+own table.
 
 What keeps it right whatever the network does:
 
-- a table replaces another only if its version is higher; a delta applies only to the very version it was made from, otherwise the
-  parent asks for the whole table;
+- a table replaces another only if its version is higher; a delta applies only to the very version it was made from,
+  otherwise the parent asks for the whole table;
 - the child repeats what was not acknowledged at every tick, so lost messages are made up for;
-- a child that has been silent for `silence_s` counts as free, and this node sheds for itself alone; the child protects itself, since every
-  node chooses from its own table for the rates that really arrive;
-- differences below the tolerance are not sent. A node of height h may leave 2^-(h+4) of it unsent in any score, load or capacity, so
-  all levels together, however deep the tree, stay below an eighth: what scores, loads and capacities that are an eighth off can
-  cost together, first at the choice and then where children must shed more, stays below the whole.
+- a child that has been silent for `silence_s` counts as free, and this node sheds for itself alone; the child
+  protects itself, since every node chooses from its own table for the rates that really arrive;
+- differences below the tolerance are not sent. A node of height h may leave 2^-(h+4) of it unsent in any score, load
+  or capacity, so all levels together, however deep the tree, stay below an eighth: what scores, loads and capacities
+  that are an eighth off can cost together, first at the choice and then where children must shed more, stays below
+  the whole.
 
 Reference: Tatbul, sections 5.3 (distributed approach), 5.5 and 5.6; versions, silence and tolerance shares are ours.
 """
@@ -43,7 +45,9 @@ from penstock.cluster.mixing import Mixer
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """What all nodes agree on: shares of score that pruning and unsent changes may cost, and when a neighbour is silent."""
+    """What all nodes agree on: shares of score that pruning and unsent changes may cost, and when a neighbour is
+    silent.
+    """
 
     epsilon: float = 0.0
     tolerance: float = 0.0
@@ -195,7 +199,9 @@ class Peer:
         if not due and self.images and newest != self.acked:
             due = self._send()
         version = Version(self.epoch, newest)
-        beats = [Beat(self.fragment.node, p, version, self.sequence, self.rates_below()) for p in self.fragment.upstream]
+        beats = [
+            Beat(self.fragment.node, p, version, self.sequence, self.rates_below()) for p in self.fragment.upstream
+        ]
         return [*due, *beats]
 
     def measure(self, rates: Mapping[str, float]) -> None:

@@ -1,9 +1,10 @@
 """The dual simplex method on a small dictionary: from "keep everything" to the best plan, one drop location at a time.
 
-The start keeps every tuple: the best score there is, but some nodes may be over capacity (negative slack). Each pivot takes the worst
-violation and brings in the drop with the smallest loss of score per unit of relief, which is the quality/load ratio of section 5.5.2.
-The score never rises on the way, so any intermediate score bounds the optimum from above, and the first plan that violates nothing
-is the optimum. Rates appear on the right-hand side only, so one dictionary serves every observation of the rates.
+The start keeps every tuple: the best score there is, but some nodes may be over capacity (negative slack). Each pivot
+takes the worst violation and brings in the drop with the smallest loss of score per unit of relief, which is the
+quality/load ratio of section 5.5.2. The score never rises on the way, so any intermediate score bounds the optimum
+from above, and the first plan that violates nothing is the optimum. Rates appear on the right-hand side only, so one
+dictionary serves every observation of the rates.
 
 Reference: Tatbul, sections 5.4 (the Simplex Method) and 5.5.2 (ratios); Lemke 1954 for the dual method.
 """
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 from penstock.cluster.flows import Floats
 
@@ -46,7 +48,9 @@ def dictionary(matrix: Floats, cost: Floats, fixed: Floats, sloped: Floats, unit
     size[size == 0] = 1.0
     rows = size[:, None]
     scaled = np.ascontiguousarray(matrix / rows)
-    return Dictionary(scaled, cost * unit, fixed / size, np.ascontiguousarray(sloped / rows), np.concatenate([unit, size]))
+    return Dictionary(
+        scaled, cost * unit, fixed / size, np.ascontiguousarray(sloped / rows), np.concatenate([unit, size])
+    )
 
 
 def minimise_loss(tableau: Dictionary, rates: Floats) -> tuple[Floats, float]:
@@ -63,7 +67,7 @@ def minimise_loss(tableau: Dictionary, rates: Floats) -> tuple[Floats, float]:
 
 
 @njit(cache=True)
-def _solve(matrix, cost, fixed, sloped, rates):  # type: ignore[no-untyped-def]
+def _solve(matrix: Floats, cost: Floats, fixed: Floats, sloped: Floats, rates: Floats) -> tuple[Floats, float]:
     rows, columns = matrix.shape
     right = fixed.copy()
     noise = np.abs(fixed)
@@ -96,7 +100,7 @@ def _solve(matrix, cost, fixed, sloped, rates):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _violated(right, noise, names, careful):  # type: ignore[no-untyped-def]
+def _violated(right: Floats, noise: Floats, names: NDArray[np.int64], careful: bool) -> int:
     """The row furthest below zero; when careful, the violated row of the smallest name."""
     chosen, worst = -1, 0.0
     for i in range(right.size):
@@ -110,7 +114,7 @@ def _violated(right, noise, names, careful):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _cheapest(row, price, names, careful):  # type: ignore[no-untyped-def]
+def _cheapest(row: Floats, price: Floats, names: NDArray[np.int64], careful: bool) -> int:
     """The drop that loses least score per unit of relief; on a tie the one that relieves most."""
     chosen, best = -1, np.inf
     for j in range(row.size):
@@ -124,7 +128,7 @@ def _cheapest(row, price, names, careful):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _pivot(work, price, right, leaving, entering):  # type: ignore[no-untyped-def]
+def _pivot(work: Floats, price: Floats, right: Floats, leaving: int, entering: int) -> None:
     rows, columns = work.shape
     pivot = 1.0 / work[leaving, entering]
     for j in range(columns):

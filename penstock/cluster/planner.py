@@ -5,12 +5,12 @@
 3. Plan selection: `planner.select(rates)`, in microseconds.
 4. Plan implementation: each node sets its drops to what `select` names for it.
 
-| method     | planned by                                                   | guarantee                                          |
-|------------|--------------------------------------------------------------|----------------------------------------------------|
-| `c-fit`    | feasible input tables, made centrally                        | within epsilon of the optimum at every point       |
-| `d-fit`    | the same tables, by messages between neighbours              | within epsilon plus the tolerance at every point   |
-| `solver`   | linear programs over a division of the rate space            | within epsilon at every point                      |
-| `solver-w` | the same, weighed by a workload                              | within epsilon in expectation                      |
+| method     | planned by                                           | guarantee                             |
+|------------|------------------------------------------------------|---------------------------------------|
+| `c-fit`    | feasible input tables, made centrally                | within epsilon at every point         |
+| `d-fit`    | the same tables, by messages between neighbours      | within epsilon plus the tolerance     |
+| `solver`   | linear programs over a division of the rate space    | within epsilon at every point         |
+| `solver-w` | the same, weighed by a workload                      | within epsilon in expectation         |
 
 Epsilon is a percentage, as in the thesis.
 
@@ -39,7 +39,8 @@ from penstock.cluster.workload import Workload
 from penstock.errors import Diagnostic, PenstockError, unknown
 
 METHODS = ("c-fit", "d-fit", "solver", "solver-w")
-# Programs that a division of the rate space may solve before it stops with the bound that it has: about ten seconds' worth.
+# Programs that a division of the rate space may solve before it stops with the bound that it has: about ten seconds'
+# worth.
 MOST_PLANS = 5_000
 # A region's programs for loss functions take about ten times as long.
 UTILITY_EFFORT = 10
@@ -62,13 +63,20 @@ class Planner(Protocol):
         ...
 
 
-def plan(topology: Topology, epsilon: float, method: str = "c-fit", *, workload: Workload | None = None,
-         most_plans: int = MOST_PLANS, max_rates: Mapping[str, float] | None = None,
-         tolerance: float = 0.0) -> CentralPlanner | DistributedPlanner:
+def plan(
+    topology: Topology,
+    epsilon: float,
+    method: str = "c-fit",
+    *,
+    workload: Workload | None = None,
+    most_plans: int = MOST_PLANS,
+    max_rates: Mapping[str, float] | None = None,
+    tolerance: float = 0.0,
+) -> CentralPlanner | DistributedPlanner:
     """Plan in advance for every overload of `topology`, to within `epsilon` percent of the best score.
 
-    `workload` weighs the regions of solver-w, `most_plans` ends a division early, `max_rates` bounds the space that is divided, and
-    `tolerance` is the percentage of change that d-fit need not send.
+    `workload` weighs the regions of solver-w, `most_plans` ends a division early, `max_rates` bounds the space that
+    is divided, and `tolerance` is the percentage of change that d-fit need not send.
 
     >>> from penstock.cluster.topology import Input, Node, Operator, Topology
     >>> one = Topology((Node("A", 1.0),), (Input("r", "A"),), (Operator("f", "A", 4.0, 1.0, ("r",)),))
@@ -80,7 +88,9 @@ def plan(topology: Topology, epsilon: float, method: str = "c-fit", *, workload:
     if method not in METHODS:
         raise PenstockError(unknown("method", method, METHODS))
     if (method == "solver-w") != (workload is not None):
-        raise PenstockError(Diagnostic("solver-w, and it alone, needs a workload", help="pass workload=Exponential(...)"))
+        raise PenstockError(
+            Diagnostic("solver-w, and it alone, needs a workload", help="pass workload=Exponential(...)")
+        )
     model = compile_flows(topology)
     most = None if max_rates is None else as_rates(model.inputs, max_rates)
     if any(q.loss is not None for q in query_ends(topology)):
@@ -109,8 +119,15 @@ def _from_fit(topology: Topology, model: FlowModel, share: float) -> CentralPlan
     return CentralPlanner("c-fit", topology, model, objective, chooser, share, fit.error if exact else 0.0, len(fit))
 
 
-def _from_regions(topology: Topology, model: FlowModel, share: float, method: str, workload: Workload | None,
-                  most_plans: int, most: Floats | None) -> CentralPlanner:
+def _from_regions(
+    topology: Topology,
+    model: FlowModel,
+    share: float,
+    method: str,
+    workload: Workload | None,
+    most_plans: int,
+    most: Floats | None,
+) -> CentralPlanner:
     table = whole_fit(topology, 0.0)
     useful = useful_rates(table) if table.error == 0.0 else np.full(len(model.inputs), np.inf)
     top = space_top(model, useful, most)

@@ -1,12 +1,14 @@
-"""Feasible input tables of points on a grid, as the thesis makes them: its worked examples, its table sizes, its deltas.
+"""Feasible input tables of points on a grid, as the thesis makes them: its worked examples, its table sizes, its
+deltas.
 
-A row is a feasible rate for every input of a node and the score there. Rates are multiples of a spread, R_i epsilon / 100 for the rate
-limit R_i. A node reads its children's tables backwards through its operators, keeps the maximum where a split's branches ask for different
-rates (the rest is a complementary local plan of its own), combines the tables of several children, and drops the rows that it cannot
-carry itself. Selection maps an overloaded observation to the best row that lies at or below it in every input.
+A row is a feasible rate for every input of a node and the score there. Rates are multiples of a spread, R_i epsilon /
+100 for the rate limit R_i. A node reads its children's tables backwards through its operators, keeps the maximum
+where a split's branches ask for different rates (the rest is a complementary local plan of its own), combines the
+tables of several children, and drops the rows that it cannot carry itself. Selection maps an overloaded observation
+to the best row that lies at or below it in every input.
 
-Grids grow with the power of the inputs, and on several inputs the spread of the thesis does not keep epsilon; `fit` replaces them. They
-remain as the measure that ours is held against.
+Grids grow with the power of the inputs, and on several inputs the spread of the thesis does not keep epsilon; `fit`
+replaces them. They remain as the measure that ours is held against.
 
 | paper          | here         | meaning                                                    | unit |
 |----------------|--------------|------------------------------------------------------------|------|
@@ -49,7 +51,7 @@ class Points:
     @property
     def bytes_per_entry(self) -> int:
         """The thesis' entry: 8 bytes, and 22 per input (table 5.5)."""
-        return 8 + 22 * self.rates.shape[1]
+        return 8 + 22 * int(self.rates.shape[1])
 
 
 def rate_limits(costs: Floats, capacity: float = 1.0) -> Floats:
@@ -71,7 +73,8 @@ def spreads(limits: Floats, epsilon: float) -> Floats:
 
 
 def leaf_points(costs: Floats, gains: Floats, spread: Floats, capacity: float = 1.0) -> Points:
-    """The table of a leaf: every combination of multiples of the spreads that fits; `gains` is the score per tuple of each input.
+    """The table of a leaf: every combination of multiples of the spreads that fits; `gains` is the score per tuple of
+    each input.
 
     Built input by input, so that combinations that are already too much are never extended.
     """
@@ -89,10 +92,11 @@ def eliminated(table: Points, costs: Floats, capacity: float = 1.0) -> Points:
 
 
 def outside_triangle(table: Points, lowest: Floats) -> Points:
-    """The rows outside the feasibility triangle, in which every node up to the root can carry everything (section 5.5.2).
+    """The rows outside the feasibility triangle, in which every node up to the root can carry everything (section
+    5.5.2).
 
-    `lowest` are the lowest rate limits on the way to the root. Not for tables that merge with a sibling's: there points of the triangle
-    still combine with others.
+    `lowest` are the lowest rate limits on the way to the root. Not for tables that merge with a sibling's: there
+    points of the triangle still combine with others.
     """
     return table.taken((table.rates / lowest).sum(axis=1) >= 1 - ROUNDING)
 
@@ -105,7 +109,8 @@ def mapped_back(table: Points, selectivities: Floats) -> Points:
 def mapped_back_split(table: Points, paths: Sequence[Sequence[tuple[int, float]]]) -> Points:
     """The same where input i of the parent leads to several columns: `paths[i]` lists (column, selectivity).
 
-    The largest of the rates asked for is passed on; the parent drops the rest on the other branches, by a complementary local plan.
+    The largest of the rates asked for is passed on; the parent drops the rest on the other branches, by a
+    complementary local plan.
     """
     asked = [np.max([table.rates[:, c] / s for c, s in path], axis=0) for path in paths]
     widest = [max(table.spreads[c] / s for c, s in path) for path in paths]
@@ -123,7 +128,8 @@ def merged(tables: Sequence[Points]) -> Points:
 
 
 def undominated(table: Points) -> Points:
-    """The rows that selection can ever prefer: no other row asks for at most the same rates and scores at least as much.
+    """The rows that selection can ever prefer: no other row asks for at most the same rates and scores at least as
+    much.
 
     Only at a root: further down, dominated rows may still combine (section 5.5.2).
     """
@@ -137,13 +143,16 @@ def undominated(table: Points) -> Points:
 
 
 def changed_share(old: Points, new: Points, actual: Floats, difference: float) -> float:
-    """The share of the new rows that must be sent so that the parent is within `difference` (a share) of every new score.
+    """The share of the new rows that must be sent so that the parent is within `difference` (a share) of every new
+    score.
 
-    `actual` are the scores that the old rows really have now, minus infinity where they became infeasible. A new row need not be sent if
-    the parent holds a row at or below its rates whose actual score is near enough to the new row's, and to what the parent believes.
-    Rows are tried by rising score, since a row that is sent serves those above it (figure 5.17b and c).
+    `actual` are the scores that the old rows really have now, minus infinity where they became infeasible. A new row
+    need not be sent if the parent holds a row at or below its rates whose actual score is near enough to the new
+    row's, and to what the parent believes. Rows are tried by rising score, since a row that is sent serves those
+    above it (figure 5.17b and c).
     """
-    believed = np.abs(old.scores - actual) <= difference * np.abs(actual) + ROUNDING
+    real = np.where(np.isfinite(actual), actual, 0.0)
+    believed = np.isfinite(actual) & (np.abs(old.scores - real) <= difference * np.abs(real) + ROUNDING)
     rates, scores = list(old.rates[believed]), list(actual[believed])
     sent = 0
     for k in np.argsort(new.scores, kind="stable"):

@@ -1,10 +1,11 @@
 """Rows that a table can do without, and the proof that no reachable plan gets worse than epsilon.
 
-Row j may go when a mix of the other rows (weights theta >= 0 that sum to at most 1) needs no more of any node and scores at least
-(1 - epsilon) times what j answers for. Whoever used j uses the mix instead; since everything above a row (selectivities, costs,
-sums over siblings, further mixing) is linear and never negative, the replaced plan stays feasible and its score is at least 1 - epsilon
-times the old one. Prunings at several levels would multiply that factor, so each row carries its promise t_k, the best score among
-all rows it answers for, and the invariant is kept at every level of a tree of nodes:
+Row j may go when a mix of the other rows (weights theta >= 0 that sum to at most 1) needs no more of any node and
+scores at least (1 - epsilon) times what j answers for. Whoever used j uses the mix instead; since everything above a
+row (selectivities, costs, sums over siblings, further mixing) is linear and never negative, the replaced plan stays
+feasible and its score is at least 1 - epsilon times the old one. Prunings at several levels would multiply that
+factor, so each row carries its promise t_k, the best score among all rows it answers for, and the invariant is kept
+at every level of a tree of nodes:
 
 1. scores[k] >= (1 - epsilon) promises[k];
 2. every row of the unpruned table has a mix of kept rows with no more load and sum(theta promises) >= its score.
@@ -58,7 +59,7 @@ def pruned(rows: Rows, epsilon: float) -> Rows:
 
 
 @njit(cache=True)
-def _undominated(scores, promises, loads):  # type: ignore[no-untyped-def]
+def _undominated(scores: Floats, promises: Floats, loads: Floats) -> tuple[Flags, Floats]:
     """Rows, by falling score, that no single better row replaces; the replacing row takes over the promise."""
     count = scores.size
     kept, promised = np.ones(count, np.bool_), promises.copy()
@@ -82,9 +83,12 @@ def _unmixed(scores: Floats, promises: Floats, loads: Floats, kept: Flags, epsil
     return kept
 
 
-def _hand_over(scores: Floats, promises: Floats, others: NDArray[np.intp], weights: Floats, promise: float,
-               epsilon: float) -> bool:
-    """Whether the mix can answer for `promise`; if so its rows' promises rise by the least common share that suffices."""
+def _hand_over(
+    scores: Floats, promises: Floats, others: NDArray[np.intp], weights: Floats, promise: float, epsilon: float
+) -> bool:
+    """Whether the mix can answer for `promise`; if so its rows' promises rise by the least common share that
+    suffices.
+    """
     now = float(weights @ promises[others])
     if now >= promise * (1.0 - ROUNDING):
         return True

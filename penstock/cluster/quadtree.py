@@ -1,8 +1,9 @@
 """The rate space divided among the rows of a point table, and the point quadtree that finds an observation's row.
 
-Every row p owns the points at or above it in all inputs, less what rows of a higher score own. So the owner of an observation is the
-best row at or below it. A point quadtree finds it: each row divides its part of the space into 2^m quadrants around itself; a quadrant
-that lies above the observation in some input holds no candidate, and a quadrant whose best score is not better is skipped.
+Every row p owns the points at or above it in all inputs, less what rows of a higher score own. So the owner of an
+observation is the best row at or below it. A point quadtree finds it: each row divides its part of the space into 2^m
+quadrants around itself; a quadrant that lies above the observation in some input holds no candidate, and a quadrant
+whose best score is not better is skipped.
 
 Reference: Tatbul, section 5.5.4 and figure 5.10.
 """
@@ -10,6 +11,7 @@ Reference: Tatbul, section 5.5.4 and figure 5.10.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from numba import njit
@@ -18,16 +20,19 @@ from numpy.typing import NDArray
 from penstock.cluster.flows import Floats
 from penstock.cluster.points import ROUNDING, Points
 
+Whole: TypeAlias = NDArray[np.int64]
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Quadtree:
-    """A point quadtree as flat arrays: entry k stands for row k of the table; `first[k]` is its first child, `following[k]` its next
-    sibling, `quadrant[k]` the quadrant of its parent it lies in (bit i set: at or above the parent in input i), -1 for none."""
+    """A point quadtree as flat arrays: entry k stands for row k of the table; `first[k]` is its first child,
+    `following[k]` its next sibling, `quadrant[k]` the quadrant of its parent it lies in (bit i set: at or above the
+    parent in input i), -1 for none."""
 
     table: Points
-    first: NDArray[np.int64]
-    following: NDArray[np.int64]
-    quadrant: NDArray[np.int64]
+    first: Whole
+    following: Whole
+    quadrant: Whole
     best: Floats
     root: int
 
@@ -39,12 +44,24 @@ class Quadtree:
         >>> [tree.find(np.array(r)) for r in ([0.3, 0.5], [0.5, 0.3], [0.5, 0.5], [0.1, 0.1])]
         [1, 2, 1, 0]
         """
-        return int(_find(self.table.rates, self.table.scores, self.first, self.following, self.quadrant, self.best,
-                         self.root, rates * (1 + ROUNDING)))
+        return int(
+            _find(
+                self.table.rates,
+                self.table.scores,
+                self.first,
+                self.following,
+                self.quadrant,
+                self.best,
+                self.root,
+                rates * (1 + ROUNDING),
+            )
+        )
 
 
 def quadtree(table: Points) -> Quadtree:
-    """The index of a table; rows are inserted from the middle outwards in a fixed shuffle, which keeps the tree shallow."""
+    """The index of a table; rows are inserted from the middle outwards in a fixed shuffle, which keeps the tree
+    shallow.
+    """
     order = np.random.default_rng(0).permutation(len(table))
     first, following, quadrant, best = _grow(table.rates, table.scores, order)
     return Quadtree(table, first, following, quadrant, best, int(order[0]))
@@ -54,11 +71,11 @@ def owners(table: Points, rates: Floats) -> NDArray[np.intp]:
     """The owner of each observation by going through all rows: what the index must agree with."""
     fits = (table.rates[None, :, :] <= rates[:, None, :] * (1 + ROUNDING)).all(axis=2)
     scores = np.where(fits, table.scores, -np.inf)
-    return np.where(fits.any(axis=1), scores.argmax(axis=1), -1)
+    return np.where(np.isfinite(scores).any(axis=1), scores.argmax(axis=1), -1)
 
 
 @njit(cache=True)
-def _grow(rates, scores, order):  # type: ignore[no-untyped-def]
+def _grow(rates: Floats, scores: Floats, order: Whole) -> tuple[Whole, Whole, Whole, Floats]:
     count, inputs = rates.shape
     first, following = np.full(count, -1), np.full(count, -1)
     quadrant, best = np.full(count, -1), scores.copy()
@@ -81,7 +98,16 @@ def _grow(rates, scores, order):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _find(rates, scores, first, following, quadrant, best, root, point):  # type: ignore[no-untyped-def]
+def _find(
+    rates: Floats,
+    scores: Floats,
+    first: Whole,
+    following: Whole,
+    quadrant: Whole,
+    best: Floats,
+    root: int,
+    point: Floats,
+) -> int:
     inputs = point.size
     waiting = np.empty(scores.size, np.int64)
     waiting[0], left, owner = root, 1, -1

@@ -1,14 +1,14 @@
 """A topology from a YAML file, with every mistake placed in its text.
 
-    nodes:
-      A: {capacity: 1.0}
-    inputs:
-      r1: {node: A}                # or nothing: it arrives where its first reader runs
-    operators:
-      f: {node: A, cost: 0.002, selectivity: 0.5, from: r1}
-      u: {node: A, cost: 0.001, from: [f, r1]}
-    queries:                       # optional: operators that nobody reads are query ends of weight 1
-      heavy: {from: u, weight: 2.0, loss: "100: 1.0, 50: 0.7, 0: 0"}
+nodes:
+  A: {capacity: 1.0}
+inputs:
+  r1: {node: A}                # or nothing: it arrives where its first reader runs
+operators:
+  f: {node: A, cost: 0.002, selectivity: 0.5, from: r1}
+  u: {node: A, cost: 0.001, from: [f, r1]}
+queries:                       # optional: operators that nobody reads are query ends of weight 1
+  heavy: {from: u, weight: 2.0, loss: "100: 1.0, 50: 0.7, 0: 0"}
 """
 
 from __future__ import annotations
@@ -196,7 +196,9 @@ def _wrong(message: str, node: yaml.Node, help: str | None = None) -> PenstockEr
 
 
 def _place(root: yaml.Node | None, route: Route) -> Span | None:
-    """Where the part of the description at `route` stands; the nearest part above it where it has no text of its own."""
+    """Where the part of the description at `route` stands; the nearest part above it where it has no text of its
+    own.
+    """
     place = None
     for step in route:
         if isinstance(root, yaml.MappingNode):

@@ -1,12 +1,13 @@
 """Solver and Solver-W: plans for regions of the input-rate space, found by dividing it where the error is largest.
 
-The score never falls when a rate rises. So for all points between a region's bottom q and top p, the plan made at q (after scaling down
-to q) scores at least (1 - e) of the optimum, e = (score p - score q) / score p. Starting from the whole space, the region with the
-largest error (Solver) or probability times error (Solver-W) is divided, until the largest error, or the sum of expected
-errors, is at most epsilon. Stopping earlier leaves a valid division with a known bound. A region whose top is feasible needs no plan.
+The score never falls when a rate rises. So for all points between a region's bottom q and top p, the plan made at q
+(after scaling down to q) scores at least (1 - e) of the optimum, e = (score p - score q) / score p. Starting from the
+whole space, the region with the largest error (Solver) or probability times error (Solver-W) is divided, until the
+largest error, or the sum of expected errors, is at most epsilon. Stopping earlier leaves a valid division with a
+known bound. A region whose top is feasible needs no plan.
 
-Up to `MOST_HALVED` inputs a region is halved along every input, as in the thesis; with more inputs along the one that the prices of
-the linear program hold responsible for most of the difference, since 2^m parts at once are too many.
+Up to `MOST_HALVED` inputs a region is halved along every input, as in the thesis; with more inputs along the one that
+the prices of the linear program hold responsible for most of the difference, since 2^m parts at once are too many.
 
 Reference: Tatbul, sections 5.4.1 and 5.4.2.
 """
@@ -29,6 +30,7 @@ from penstock.cluster.workload import Workload
 MOST_HALVED = 3
 
 Corner: TypeAlias = tuple[float, Floats, Floats]
+Whole: TypeAlias = NDArray[np.int64]
 Solve: TypeAlias = Callable[[Floats], Corner]
 
 
@@ -40,10 +42,11 @@ def throughput_error(solve: Solve, low: Floats, high: Floats) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """What the division needs to know: the top of the space, which points are feasible, the plan at a point, and the error of a region.
+    """What the division needs to know: the top of the space, which points are feasible, the plan at a point, and the
+    error of a region.
 
-    `solve` gives the best score, the flows, and per input the score that one more tuple per second brings. A region uses the plan of
-    its bottom, or where `anchored_high` of its top.
+    `solve` gives the best score, the flows, and per input the score that one more tuple per second brings. A region
+    uses the plan of its bottom, or where `anchored_high` of its top.
     """
 
     top: Floats
@@ -55,14 +58,15 @@ class Space:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Regions:
-    """A division and its quadtree index, as flat arrays: region k is divided at `middles[k]` along the inputs in the bit mask
-    `halved[k]` into regions from `children[k]` on, or is a leaf (-1) that uses plan `plans[k]` (-1 where nothing need be dropped). Plan n was made at `anchors[n]`."""
+    """A division and its quadtree index, as flat arrays: region k is divided at `middles[k]` along the inputs in the
+    bit mask `halved[k]` into regions from `children[k]` on, or is a leaf (-1) that uses plan `plans[k]` (-1 where
+    nothing need be dropped). Plan n was made at `anchors[n]`."""
 
     tops: Floats
     middles: Floats
-    halved: NDArray[np.int64]
-    children: NDArray[np.int64]
-    plans: NDArray[np.int64]
+    halved: Whole
+    children: Whole
+    plans: Whole
     errors: Floats
     anchors: Floats
     flows: Floats
@@ -81,7 +85,7 @@ class Regions:
 
 
 @njit(cache=True)
-def _descend(middles, halved, children, rates):  # type: ignore[no-untyped-def]
+def _descend(middles: Floats, halved: Whole, children: Whole, rates: Floats) -> int:
     region = 0
     while children[region] >= 0:
         part, bit = 0, 1
@@ -181,5 +185,16 @@ def _indexed(work: _Division, expected: float) -> Regions:
     anchors = np.array([np.frombuffer(name) for name in known]).reshape(len(known), lows.shape[1])
     flows = np.array([work.corner(point)[1] for point in anchors])
     bound = float(errors[children < 0].max(initial=0.0))
-    return Regions(work.space.top, (lows + highs) / 2, np.array(work.halved), children, plans, errors, anchors, flows,
-                   bound, expected, len(work.solved))
+    return Regions(
+        work.space.top,
+        (lows + highs) / 2,
+        np.array(work.halved),
+        children,
+        plans,
+        errors,
+        anchors,
+        flows,
+        bound,
+        expected,
+        len(work.solved),
+    )

@@ -1,8 +1,9 @@
 """Rows of a feasible input table for one stream: what one tuple per second costs and brings, per set of branches kept.
 
-Feasible inputs form a convex set that starts at zero, so a table need not list a grid of points: each row is a direction, one tuple
-per second of one stream together with a complementary local plan (which branches of the splits below keep it), and every feasible
-input is a mix of rows. A row's own corner is its rate limit, the smallest of capacity / load over the nodes (section 5.5.2).
+Feasible inputs form a convex set that starts at zero, so a table need not list a grid of points: each row is a
+direction, one tuple per second of one stream together with a complementary local plan (which branches of the splits
+below keep it), and every feasible input is a mix of rows. A row's own corner is its rate limit, the smallest of
+capacity / load over the nodes (section 5.5.2).
 
 | paper                     | here            | meaning                                                    | unit |
 |---------------------------|-----------------|------------------------------------------------------------|------|
@@ -16,6 +17,7 @@ Reference: Tatbul, sections 5.5.1 to 5.5.3; rows as directions are ours.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TypeAlias
@@ -30,7 +32,9 @@ Keys: TypeAlias = NDArray[np.uint64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rows:
-    """Rows of one stream, as parallel arrays, first the one that keeps everything. `keys` name a row across versions of a table."""
+    """Rows of one stream, as parallel arrays, first the one that keeps everything. `keys` name a row across versions
+    of a table.
+    """
 
     keys: Keys
     scores: Floats
@@ -48,7 +52,7 @@ class Rows:
     @property
     def idle(self) -> NDArray[np.bool_]:
         """Rows that use nothing and bring nothing: everything is dropped at once."""
-        return (self.scores == 0) & ~self.loads.any(axis=1)
+        return np.asarray((self.scores == 0) & ~self.loads.any(axis=1), dtype=np.bool_)
 
 
 def single(name: str, score: float, nodes: int, branches: int) -> Rows:
@@ -69,18 +73,31 @@ def through_branch(rows: Rows, name: str, branch: int) -> Rows:
     plans = rows.plans.copy()
     plans[:, branch] += 1.0
     kept = Rows(rows.keys + key(name), rows.scores, rows.promises, rows.loads, plans)
-    return joined(kept, single(f"not {name}", 0.0, rows.loads.shape[1], rows.plans.shape[1]))
+    return stacked([kept, single(f"not {name}", 0.0, rows.loads.shape[1], rows.plans.shape[1])])
 
 
-def joined(first: Rows, second: Rows) -> Rows:
-    """Both sets of rows."""
-    return Rows(*(np.concatenate(pair) for pair in zip(_arrays(first), _arrays(second), strict=True)))
+def stacked(parts: Sequence[Rows]) -> Rows:
+    """The rows of all parts, one after the other."""
+    return Rows(
+        np.concatenate([p.keys for p in parts]),
+        np.concatenate([p.scores for p in parts]),
+        np.concatenate([p.promises for p in parts]),
+        np.concatenate([p.loads for p in parts]),
+        np.concatenate([p.plans for p in parts]),
+    )
 
 
 def combined(first: Rows, second: Rows) -> Rows:
     """Every row of one branch with every row of its sibling: loads, scores and plans add up (section 5.5.3)."""
     a, b = (grid.ravel() for grid in np.indices((len(first), len(second))))
-    return Rows(*(x[a] + y[b] for x, y in zip(_arrays(first), _arrays(second), strict=True)))
+    one, other = first.taken(a), second.taken(b)
+    return Rows(
+        one.keys + other.keys,
+        one.scores + other.scores,
+        one.promises + other.promises,
+        one.loads + other.loads,
+        one.plans + other.plans,
+    )
 
 
 def key(name: str) -> np.uint64:
@@ -96,7 +113,3 @@ def distinct(keys: Keys) -> Keys:
     apart = np.empty(len(keys), dtype=np.uint64)
     apart[order] = keys[order] + before.astype(np.uint64) * key("again")
     return apart
-
-
-def _arrays(rows: Rows) -> tuple[Keys, Floats, Floats, Floats, Floats]:
-    return rows.keys, rows.scores, rows.promises, rows.loads, rows.plans

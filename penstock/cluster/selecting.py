@@ -1,7 +1,8 @@
-"""The best flows for one observation of the rates, in microseconds: section 5.2's program as a dictionary made in advance.
+"""The best flows for one observation of the rates, in microseconds: section 5.2's program as a dictionary made in
+advance.
 
-The free variables are the rates z_d dropped at each location; with C = (I - gains)^-1 the flows are C (rates - z), a node's slack is
-its capacity less its load at those flows, and the score lost is scores @ C @ z.
+The free variables are the rates z_d dropped at each location; with C = (I - gains)^-1 the flows are C (rates - z), a
+node's slack is its capacity less its load at those flows, and the score lost is scores @ C @ z.
 """
 
 from __future__ import annotations

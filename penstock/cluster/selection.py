@@ -54,7 +54,7 @@ def within_capacity(model: FlowModel, flows: Floats, rates: Floats) -> Floats:
 
 
 @njit(cache=True)
-def _over(loads, capacities, rates):  # type: ignore[no-untyped-def]
+def _over(loads: Floats, capacities: Floats, rates: Floats) -> bool:
     for n in range(capacities.size):
         load = 0.0
         for i in range(rates.size):
@@ -65,7 +65,7 @@ def _over(loads, capacities, rates):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _fitting(loads, capacities, total, flows, rates):  # type: ignore[no-untyped-def]
+def _fitting(loads: Floats, capacities: Floats, total: Floats, flows: Floats, rates: Floats) -> float:
     """The factor at which no node is over its capacity by more than rounding."""
     scale = 1.0
     for n in range(capacities.size):

@@ -1,8 +1,9 @@
 """Which operators run on which node: the description that distributed load shedding plans for.
 
-A node is one running pipeline with its own capacity. Operators are black boxes with a cost and a selectivity; an operator that
-reads several streams is a Union of them. A stream that several consumers read splits; every operator that nobody reads is a query
-end. Tuples may be dropped where they enter (`inputs`) and on the branches of a split, except branches that meet again downstream.
+A node is one running pipeline with its own capacity. Operators are black boxes with a cost and a selectivity; an
+operator that reads several streams is a Union of them. A stream that several consumers read splits; every operator
+that nobody reads is a query end. Tuples may be dropped where they enter (`inputs`) and on the branches of a split,
+except branches that meet again downstream.
 
 >>> topology = Topology(
 ...     nodes=(Node("A", 1.0), Node("B", 1.0)),
@@ -114,9 +115,7 @@ def arrival_nodes(topology: Topology) -> dict[str, str]:
 def arcs(topology: Topology) -> tuple[Arc, ...]:
     """Every (stream, consumer) pair: operators first, in their order, then query ends."""
     home = arrival_nodes(topology) | {o.name: o.node for o in topology.operators}
-    inner = tuple(
-        Arc(stream, o.name, home[stream], o.node, False) for o in topology.operators for stream in o.inputs
-    )
+    inner = tuple(Arc(stream, o.name, home[stream], o.node, False) for o in topology.operators for stream in o.inputs)
     return inner + tuple(Arc(q.source, q.name, home[q.source], home[q.source], True) for q in query_ends(topology))
 
 

@@ -1,16 +1,17 @@
 """Planning for total utility, from a piece-wise linear loss function per query end.
 
-A query's utility depends on the share of its answer that is delivered, so the natural plan is a set of shares to keep: shares that
-fit at the top of a region fit everywhere below it. Within a region from q to p:
+A query's utility depends on the share of its answer that is delivered, so the natural plan is a set of shares to
+keep: shares that fit at the top of a region fit everywhere below it. Within a region from q to p:
 
 - the plan made at p scores at least the utility of its delivered shares, each taken at the worst rates of the region;
-- no plan scores more than the program at q's loads allows, each query's share counted with the largest part that each input can have
-  in it. Where a query has one input, both parts are 1.
+- no plan scores more than the program at q's loads allows, each query's share counted with the largest part that each
+  input can have in it. Where a query has one input, both parts are 1.
 
-Both bounds meet as regions shrink. The program is linear because the loss functions are concave; its variables are the prefix
-variables of each input apart, which a Union makes it need.
+Both bounds meet as regions shrink. The program is linear because the loss functions are concave; its variables are
+the prefix variables of each input apart, which a Union makes it need.
 
-Reference: Tatbul, sections 5.2 and 5.4.1, with the loss-tolerance QoS of section 2.1.4 in place of throughput; the bounds are ours.
+Reference: Tatbul, sections 5.2 and 5.4.1, with the loss-tolerance QoS of section 2.1.4 in place of throughput; the
+bounds are ours.
 """
 
 from __future__ import annotations
@@ -18,13 +19,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import linprog
-from scipy.sparse import csr_matrix, hstack, vstack
 
 from penstock.cluster.central import CentralPlanner
 from penstock.cluster.flows import Floats, FlowModel
 from penstock.cluster.limits import space_top
 from penstock.cluster.loss import LossFunction
+from penstock.cluster.lp import maximum
 from penstock.cluster.regions import Corner, Regions, Solve, Space, divided
 from penstock.cluster.topology import Topology, query_ends
 
@@ -53,7 +53,7 @@ class Utility:
     def utility(self, shares: Floats) -> float:
         """The weighted utility of these delivered shares."""
         pairs = zip(self.model.weights.tolist(), self.functions, shares.tolist(), strict=True)
-        return sum(weight * function.utility(min(share, 1.0)) for weight, function, share in pairs)
+        return float(sum(weight * function.utility(min(share, 1.0)) for weight, function, share in pairs))
 
     def parts(self, low: Floats, high: Floats) -> Floats:
         """Per query end and input, the largest part that the input can have in the query's answer."""
@@ -61,33 +61,30 @@ class Utility:
         most, least = gain * high, gain * low
         others = least.sum(axis=1, keepdims=True) - least
         whole = most + others
-        return np.divide(most, whole, out=np.zeros_like(whole), where=whole > 0)
+        return np.asarray(np.divide(most, whole, out=np.zeros_like(whole), where=whole > 0))
 
     def program(self, low: Floats, high: Floats) -> tuple[Floats, float]:
-        """The prefix variables per location and input at loads `low`, and a score that no plan between the two exceeds."""
-        model, inputs = self.model, len(low)
-        count = len(model.locations)
-        prefix = csr_matrix(np.eye(count) - model.gains)
-        chains = vstack([hstack([prefix if i == j else prefix * 0 for j in range(inputs)]) for i in range(inputs)])
-        tops = np.eye(inputs, count).ravel()
-        loads = np.hstack([model.loads * low[i] for i in range(inputs)])
+        """The prefix variables per location and input at loads `low`, and a score that no plan between the two exceeds.
+
+        The variables are the prefixes of the first input, of the second, and so on, then how far each linear piece is
+        filled.
+        """
+        model, inputs, count = self.model, len(low), len(self.model.locations)
+        ends, slopes, widths = self._pieces()
         parts, gain = self.parts(low, high), model.total_delivered
         share = np.divide(parts, gain, out=np.zeros_like(gain), where=gain > 0)
+        offered = parts.sum(axis=1) > 0
+        chains = np.kron(np.eye(inputs), np.eye(count) - model.gains)
+        loads = np.hstack([model.loads * rate for rate in low])
         sharing = np.hstack([model.delivered * share[:, [i]] for i in range(inputs)])
-        ends, slopes, widths = self._pieces()
-        filled = np.zeros((len(model.ends), len(slopes)))
-        filled[ends, np.arange(len(slopes))] = 1.0
-        rows = vstack([hstack([chains, csr_matrix((chains.shape[0], len(slopes)))]),
-                       csr_matrix(np.hstack([loads, np.zeros((len(loads), len(slopes)))])),
-                       csr_matrix(np.hstack([-sharing, filled]))])
-        right = np.concatenate([tops, model.capacities, np.where(parts.sum(axis=1) > 0, 0.0, 1.0)])
+        filled = np.equal.outer(np.arange(len(model.ends)), ends).astype(float)
+        idle = np.zeros((len(chains) + len(loads), len(slopes)))
+        rows = np.vstack([np.hstack([np.vstack([chains, loads]), idle]), np.hstack([-sharing, filled])])
+        right = np.concatenate([np.eye(inputs, count).ravel(), model.capacities, np.where(offered, 0.0, 1.0)])
         aim = np.concatenate([np.zeros(inputs * count), slopes])
-        bounds = [(0.0, None)] * (inputs * count) + [(0.0, width) for width in widths]
-        found = linprog(-aim, rows, right, bounds=bounds, method="highs")
-        if found.x is None:
-            raise ArithmeticError(f"HiGHS found no plan: {found.message}")
+        best, _ = maximum(aim, rows, right, np.concatenate([np.full(inputs * count, np.inf), widths]))
         base = self.utility(np.zeros(len(model.ends)))
-        return np.clip(found.x[: inputs * count], 0.0, None).reshape(inputs, count).T, base - float(found.fun)
+        return best[: inputs * count].reshape(inputs, count).T, base + float(aim @ best)
 
     def _pieces(self) -> tuple[list[int], Floats, list[float]]:
         """Query end, weighted slope and width of every linear piece."""
@@ -99,7 +96,9 @@ class Utility:
     def least(self, keeps: Floats, low: Floats, high: Floats) -> float:
         """The lowest utility of these shares kept, over all rates between the two."""
         inputs = len(low)
-        through = np.stack([self.model.delivered @ self.model.flows(keeps, np.eye(inputs)[i]) for i in range(inputs)], axis=1)
+        through = np.stack(
+            [self.model.delivered @ self.model.flows(keeps, np.eye(inputs)[i]) for i in range(inputs)], axis=1
+        )
         gain = self.model.total_delivered
         kept = np.divide(through, gain, out=np.ones_like(gain), where=gain > 0)
         return self.utility(np.array([_least_share(kept[q], gain[q] * low, gain[q] * high) for q in range(len(kept))]))
@@ -114,7 +113,9 @@ def _least_share(kept: Floats, low: Floats, high: Floats) -> float:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KeptShares:
-    """Plans as shares to keep, by region; what the division left open beyond `epsilon` is solved when it is asked for."""
+    """Plans as shares to keep, by region; what the division left open beyond `epsilon` is solved when it is asked
+    for.
+    """
 
     regions: Regions
     objective: Utility
@@ -139,8 +140,9 @@ class KeptShares:
         return "program" if leaf < 0 else f"plan {self.regions.plans[leaf]}"
 
 
-def utility_planner(topology: Topology, model: FlowModel, epsilon: float, most_plans: int,
-                    most: Floats | None) -> CentralPlanner:
+def utility_planner(
+    topology: Topology, model: FlowModel, epsilon: float, most_plans: int, most: Floats | None
+) -> CentralPlanner:
     """Solver for loss functions."""
     functions = tuple(q.loss or LINEAR for q in query_ends(topology))
     objective = Utility(model, functions)
@@ -158,7 +160,9 @@ def utility_planner(topology: Topology, model: FlowModel, epsilon: float, most_p
     def feasible(point: Floats) -> bool:
         return bool((loads @ point <= model.capacities).all())
 
-    space = Space(space_top(model, np.full(len(model.inputs), np.inf), most), feasible, corner, error, anchored_high=True)
+    space = Space(
+        space_top(model, np.full(len(model.inputs), np.inf), most), feasible, corner, error, anchored_high=True
+    )
     regions = divided(space, epsilon, most_plans)
     chooser = KeptShares(regions, objective, epsilon)
     bound = min(regions.bound, epsilon)

@@ -8,7 +8,9 @@ from penstock.cluster.topology import Input, Node, Operator, Query, Topology
 
 
 def random_topology(rng: np.random.Generator, nodes: int = 8, inputs: int = 6, splits: int = 3) -> Topology:
-    """A random tree of at most `nodes` nodes: chains, splits nested up to `splits` deep, Unions, costs of zero, huge imbalance."""
+    """A random tree of at most `nodes` nodes: chains, splits nested up to `splits` deep, Unions, costs of zero, huge
+    imbalance.
+    """
     count = int(rng.integers(1, nodes + 1))
     parent = [-1] + [int(rng.integers(0, i)) for i in range(1, count)]
     builder = _Builder(rng, parent)
@@ -50,7 +52,9 @@ class _Builder:
 
     def operator(self, reads: tuple[str, ...], home: int) -> str:
         cost = 0.0 if self.rng.random() < 0.1 else float(10.0 ** self.rng.uniform(-self.spread, self.spread))
-        selectivity = 0.0 if self.rng.random() < 0.03 else float(self.rng.choice([1.0, 0.5, 0.1, 2.0, self.rng.uniform(0, 3)]))
+        selectivity = (
+            0.0 if self.rng.random() < 0.03 else float(self.rng.choice([1.0, 0.5, 0.1, 2.0, self.rng.uniform(0, 3)]))
+        )
         name = f"o{len(self.operators)}"
         self.operators.append(Operator(name, f"n{home}", cost, selectivity, reads))
         return name
@@ -63,7 +67,9 @@ class _Builder:
         """Some of the ends weighted, now and then a query that taps a stream in the middle."""
         read = {s for o in self.operators for s in o.inputs}
         ends = [o.name for o in self.operators if o.name not in read]
-        weighted = [Query(f"q{e}", e, float(self.rng.choice([0.0, 0.3, 1.0, 5.0]))) for e in ends if self.rng.random() < 0.3]
+        weighted = [
+            Query(f"q{e}", e, float(self.rng.choice([0.0, 0.3, 1.0, 5.0]))) for e in ends if self.rng.random() < 0.3
+        ]
         inner = [o.name for o in self.operators if o.name in read]
         return tuple(weighted + [Query(f"tap{e}", e) for e in inner[:1] if self.rng.random() < 0.3])
 

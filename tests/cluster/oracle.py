@@ -1,4 +1,6 @@
-"""The optimum by another road: one variable per arc, one equation per operator, nothing shared with the planners but the topology."""
+"""The optimum by another road: one variable per arc, one equation per operator, nothing shared with the planners but
+the topology.
+"""
 
 from __future__ import annotations
 
@@ -49,6 +51,14 @@ def optimum(topology: Topology, rates: Mapping[str, float]) -> float:
     limits = [(0, None)] * len(flows) + [(0, 1)] * len(keeps)
     right = [0.0] * (len(upper) - len(bounds)) + bounds
     options = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
-    found = linprog(-aim, np.array(upper), right, np.array(equal) if equal else None, np.zeros(len(equal)) if equal else None,
-                    limits, method="highs", options=options)
+    found = linprog(
+        -aim,
+        np.array(upper),
+        right,
+        np.array(equal) if equal else None,
+        np.zeros(len(equal)) if equal else None,
+        limits,
+        method="highs",
+        options=options,
+    )
     return float(aim @ found.x)

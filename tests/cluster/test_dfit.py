@@ -1,4 +1,6 @@
-"""D-FIT: after any changes, delays and losses it holds what C-FIT makes from scratch; on the way no node is ever over capacity."""
+"""D-FIT: after any changes, delays and losses it holds what C-FIT makes from scratch; on the way no node is ever
+over capacity.
+"""
 
 from __future__ import annotations
 
@@ -35,11 +37,15 @@ def assert_same(first, second):
 
 
 def changed(topology, rng):
-    """The topology after a random change: costs, selectivities, capacities, an operator moved, a node joined or left."""
+    """The topology after a random change: costs, selectivities, capacities, an operator moved, a node joined or
+    left.
+    """
     kind = rng.integers(0, 5)
     for _ in range(20):
         try:
-            return one_parent_each(checked((_drifted, _drifted, _recapacitated, _moved, _joined_or_left)[kind](topology, rng)))
+            return one_parent_each(
+                checked((_drifted, _drifted, _recapacitated, _moved, _joined_or_left)[kind](topology, rng))
+            )
         except PenstockError:
             continue
     return _drifted(topology, rng)
@@ -72,7 +78,9 @@ def _joined_or_left(topology, rng):
     leaf = leaves[int(rng.integers(0, len(leaves)))].name
     if rng.random() < 0.5:
         fresh = f"m{len(topology.nodes)}{int(rng.integers(0, 99))}"
-        ends = [o for o in topology.operators if o.node == leaf and not any(o.name in p.inputs for p in topology.operators)]
+        ends = [
+            o for o in topology.operators if o.node == leaf and not any(o.name in p.inputs for p in topology.operators)
+        ]
         moved = {ends[0].name} if ends else set()
         nodes, target = (*topology.nodes, Node(fresh, float(rng.uniform(0.2, 2)))), fresh
     else:

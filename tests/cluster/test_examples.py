@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.cluster.networks import figure_5_1, figure_5_3, figure_5_4, figure_5_9
 
 from penstock.cluster.complement import Branch, extended_limit, local_plan
 from penstock.cluster.flows import compile_flows
@@ -13,6 +12,7 @@ from penstock.cluster.planner import plan
 from penstock.cluster.points import eliminated, leaf_points, mapped_back, outside_triangle, rate_limits, spreads
 from penstock.cluster.regions import divided
 from penstock.cluster.replay import replay
+from tests.cluster.networks import figure_5_1, figure_5_3, figure_5_4, figure_5_9
 
 COST_A, COST_B, ONE = np.array([1.0, 2.0]), np.array([3.0, 1.0]), np.ones(2)
 
@@ -28,7 +28,9 @@ COST_A, COST_B, ONE = np.array([1.0, 2.0]), np.array([3.0, 1.0]), np.ones(2)
     ],
 )
 def test_table_5_1(kept, load_a, through_a, load_b, through_b):
-    """A fair scheduler serves an overloaded node's subqueries alike: each passes its input rate divided by the node's load."""
+    """A fair scheduler serves an overloaded node's subqueries alike: each passes its input rate divided by the
+    node's load.
+    """
     topology = figure_5_1()
     at_a = replay(topology, dict(zip(("r1", "r2"), kept, strict=True)), {}).loads["A"]
     passed = [rate / max(at_a, 1) for rate in kept]
@@ -126,7 +128,9 @@ def test_figure_5_8a_68_entries():
 
 
 def test_figure_5_8b_triangle_holds_no_point_of_the_boundary():
-    """Points inside the triangle of the lowest rate limits are feasible everywhere and below the boundary: they are left out."""
+    """Points inside the triangle of the lowest rate limits are feasible everywhere and below the boundary: they are
+    left out.
+    """
     table = leaf_points(COST_B, ONE, np.array([0.03, 0.1]))
     lowest = np.minimum(rate_limits(COST_A), rate_limits(COST_B))
     outside = outside_triangle(table, lowest)
@@ -137,7 +141,9 @@ def test_figure_5_8b_triangle_holds_no_point_of_the_boundary():
 
 
 def test_figure_5_9_complementary_plan():
-    """Input 1, branches 2 and 5: r <= 1/3; at r = 0.2 drop 60% of the bottom branch, score 0.28 against 0.25 of the nearest point."""
+    """Input 1, branches 2 and 5: r <= 1/3; at r = 0.2 drop 60% of the bottom branch, score 0.28 against 0.25 of the
+    nearest point.
+    """
     branches = [Branch("top", 2.0, 1.0), Branch("bottom", 5.0, 1.0)]
     assert extended_limit(branches, shared=1.0) == pytest.approx(1 / 3)
     assert local_plan(branches, 1.0, 0.2).tolist() == pytest.approx([0.0, 0.6])

@@ -1,4 +1,6 @@
-"""The laws of distributed load shedding, on random trees: capacity everywhere, and a score within epsilon of the optimum."""
+"""The laws of distributed load shedding, on random trees: capacity everywhere, and a score within epsilon of the
+optimum.
+"""
 
 from __future__ import annotations
 

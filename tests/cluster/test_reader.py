@@ -77,11 +77,13 @@ def test_mistakes_are_placed(line, said):
         ("nodes: {A: .inf}\ninputs: {r: }\noperators: {f: {node: A, cost: 1, from: r}}", "capacity of node 'A'"),
         ("nodes: {A: 1\n", "not YAML"),
         ("- A", "must be a mapping"),
-        ("nodes: {A: 1}\ninputs: {r: , s: }\noperators: {f: {node: A, cost: 1, from: r}}", "no operator reads input 's'"),
+        ("nodes: {A: 1}\ninputs: {r: , s: }\noperators: {f: {node: A, cost: 1, from: r}}",
+         "no operator reads input 's'"),
         ("nodes: {A: 1}\ninputs: {r: }\noperators: {f->g: {node: A, cost: 1, from: r}}", "'->' in the name"),
         ("nodes: {A: 1}\noperators: {}", "needs at least one input"),
         ("nodes: {A: 1, B: 1}\ninputs: {r: {node: A}}\noperators: {f: {node: A, cost: 1, from: r},"
-         " g: {node: B, cost: 1, from: f}, h: {node: A, cost: 1, from: g}}", "nodes feed each other in a cycle: A <- B <- A"),
+         " g: {node: B, cost: 1, from: f}, h: {node: A, cost: 1, from: g}}",
+         "nodes feed each other in a cycle: A <- B <- A"),
         ("nodes: {A: 1, B: 1}\ninputs: {r: }\noperators: {f: {node: A, cost: 1, from: r},"
          " g: {node: B, cost: 1, from: r}}", "several nodes read input 'r'"),
     ],
@@ -139,7 +141,9 @@ def test_rates_from_the_command_line():
 def test_branches_that_meet_again_are_no_drop_locations():
     """Section 5.2.2: not a split case; a third branch that stays apart is one."""
     reads = {"f": ("r",), "g": ("f",), "h": ("f",), "u": ("g", "h"), "apart": ("f",)}
-    topology = Topology((Node("A", 1.0),), (Input("r"),), tuple(Operator(n, "A", 1.0, 1.0, s) for n, s in reads.items()))
+    topology = Topology(
+        (Node("A", 1.0),), (Input("r"),), tuple(Operator(n, "A", 1.0, 1.0, s) for n, s in reads.items())
+    )
     assert [p.name for p in locations(topology)] == ["r", "f->apart"]
 
 
@@ -160,7 +164,12 @@ class Network:
 def test_from_network():
     network = Network(
         {"r1": ("a1",), "r2": ("a2",)},
-        (Measured("a1", 1, 1, ("b1",)), Measured("a2", 2, 1, ("b2",)), Measured("b1", 3, 1, ()), Measured("b2", 1, 1, ())),
+        (
+            Measured("a1", 1, 1, ("b1",)),
+            Measured("a2", 2, 1, ("b2",)),
+            Measured("b1", 3, 1, ()),
+            Measured("b2", 1, 1, ()),
+        ),
     )
     assignment = {"a1": "A", "a2": "A", "b1": "B", "b2": "B"}
     assert plan(from_network(network, assignment), 5).choose([1, 1]).score == pytest.approx(0.6)

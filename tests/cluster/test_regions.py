@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise, product
+
 import numpy as np
 import pytest
 
@@ -53,7 +55,9 @@ def test_a_workload_saves_plans_at_equal_expected_error():
     workload = Exponential(np.full(2, 0.2))
     solver = divided(space(), 0.05, 10_000)
     expected = sum(
-        solver.errors[leaf] * workload.probability(*_box(solver, leaf)) for leaf in solver.leaves if solver.errors[leaf] > 0
+        solver.errors[leaf] * workload.probability(*_box(solver, leaf))
+        for leaf in solver.leaves
+        if solver.errors[leaf] > 0
     )
     weighed = divided(space(), expected, 10_000, workload)
     assert weighed.expected <= expected
@@ -83,7 +87,7 @@ def test_exponential_workload_sums_to_one():
     edges = [0.0, 0.1, 0.5, 1.0, np.inf]
     workload = Exponential(np.array([0.3, 2.0]))
     total = sum(workload.probability(np.array([a, c]), np.array([b, d]))
-                for a, b in zip(edges, edges[1:], strict=False) for c, d in zip(edges, edges[1:], strict=False))  # fmt: skip
+                for (a, b), (c, d) in product(pairwise(edges), repeat=2))  # fmt: skip
     assert total == pytest.approx(1.0)
 
 
@@ -130,7 +134,9 @@ def test_utility_spares_the_query_that_loses_most():
     chains = two_chains((1.0, 1.0), (0.1, 0.1))
     queries = (Query("tolerant", "b0", 1.0, LossFunction.parse("100: 1, 20: 0.95, 0: 0")),
                Query("strict", "b1", 1.0, LossFunction.parse("100: 1, 0: 0")))  # fmt: skip
-    drops = plan(Topology(chains.nodes, chains.inputs, chains.operators, queries), 3, "solver", most_plans=600).select([1.0, 1.0])
+    drops = plan(Topology(chains.nodes, chains.inputs, chains.operators, queries), 3, "solver", most_plans=600).select(
+        [1.0, 1.0]
+    )
     assert drops["A"] == {"r0": pytest.approx(0.8, abs=0.05), "r1": pytest.approx(0.2, abs=0.05)}
 
 

@@ -43,7 +43,9 @@ def best_mix(rows, capacities, rate):
 @given(SEEDS, st.sampled_from([0.0, 1e-9, 0.01, 0.1, 0.5]), st.integers(2, 25), st.integers(1, 5))
 @example(0, 0.1, 2, 1)
 def test_no_reachable_plan_gets_worse_than_epsilon(seed, epsilon, count, nodes):
-    """The proof obligation of pruning: for any rate and any capacities, the kept rows reach 1 - epsilon of all rows' best mix."""
+    """The proof obligation of pruning: for any rate and any capacities, the kept rows reach 1 - epsilon of all rows'
+    best mix.
+    """
     rng = np.random.default_rng(seed)
     rows = random_rows(rng, count, nodes)
     kept = pruned(rows, epsilon)
@@ -62,7 +64,11 @@ def test_prunings_at_several_levels_do_not_add_up(seed, epsilon):
     def build(share):
         rows = through_operator(pruned(first, share), 0, 0.2, 1.5)
         rows = pruned(combined(rows, pruned(second, share)), share) if share else combined(rows, second)
-        return pruned(through_operator(rows, 1, 0.1, 0.7), share) if share else rows and through_operator(rows, 1, 0.1, 0.7)
+        return (
+            pruned(through_operator(rows, 1, 0.1, 0.7), share)
+            if share
+            else rows and through_operator(rows, 1, 0.1, 0.7)
+        )
 
     exact, thinned = build(0.0), build(epsilon)
     assert len(thinned) <= len(exact)
