@@ -1,0 +1,32 @@
+"""The last step of every source: timestamps, and the columns in their fixed order."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from penstock.plan.schema import Schema
+from penstock.spark.sources.columns import IDENTITY, first_reason, name
+
+
+def stamped(frame: DataFrame, schema: Schema, timestamp: str | None) -> DataFrame:
+    """The columns of a stream. A NULL in the column that stamps makes a row malformed."""
+    if timestamp is None:
+        at, missing = F.col("_arrival"), F.lit(False)
+    else:
+        at, missing = _micros(name(timestamp), schema.type_of(timestamp).name), name(timestamp).isNull()
+    bad = first_reason([(F.col("_bad").isNotNull(), F.col("_bad")), (missing, f"{timestamp} is NULL")])
+    columns = [name(n) for n in schema.names]
+    whole = frame.select(*columns, at.alias("_ts"), "_arrival", *IDENTITY, bad.alias("_bad"), "_raw")
+    return without_good_text(whole)
+
+
+def without_good_text(frame: DataFrame) -> DataFrame:
+    """Keeps `_raw` for malformed rows alone; the optimizer then never makes it for others."""
+    return frame.withColumn("_raw", F.when(F.col("_bad").isNotNull(), F.col("_raw")))
+
+
+def _micros(column: Column, kind: str) -> Column:
+    if kind == "timestamp":
+        return F.unix_micros(column)
+    return F.unix_micros(column.cast("timestamp")) if kind == "date" else column.cast("bigint")
