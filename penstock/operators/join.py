@@ -10,24 +10,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import product
-from typing import Final
 
 import numpy as np
 
-from penstock.operators.base import Context, Row, Snapshot, Timeline, content, instants
+from penstock.operators.base import Context, Operator, Row, Timeline
 from penstock.operators.columns.train import Train
 from penstock.operators.columns.vector import Array, Vector
+from penstock.operators.histories import pointwise
 from penstock.operators.join_conditions import conditions, greedy_order
-from penstock.operators.join_gathered import Gathered
-from penstock.operators.join_pipeline import Candidates, Pipeline, gathered
+from penstock.operators.join_output import columns, headers, in_event_order
+from penstock.operators.join_pipeline import Candidates, Pipeline
 from penstock.operators.join_side import Delta, Side
 from penstock.operators.kernels.join import add_earlier
-from penstock.operators.kernels.join_gather import arrange, count_events, keep_least, scatter, stamp, taken
-from penstock.plan.functions import evaluate
+from penstock.operators.kernels.join_gather import stamp, taken
+from penstock.plan.expressions import Expression
+from penstock.plan.functions import SetAside, evaluate
 from penstock.plan.nodes import Join
 from penstock.plan.types import Type
-
-NO_ARRIVAL: Final = np.int64(2**63 - 1)
 
 
 class MJoin:
@@ -36,7 +35,7 @@ class MJoin:
     def __init__(self, node: Join, context: Context) -> None:
         self._schema = node.schema
         self._context = context
-        self._conditions = conditions(node)
+        self._conditions = conditions(node.predicate, len(node.members))
         self._sides = [Side(i, m, self._conditions, context) for i, m in enumerate(node.members)]
         count = len(self._sides)
         self.orders = [greedy_order(self._conditions, i, count) for i in range(count)]
@@ -47,7 +46,7 @@ class MJoin:
         for side in self._sides:
             side.rows.open()
         self._follow_orders()
-        trains = [side.possible(train) for side, train in zip(self._sides, inputs, strict=True)]
+        trains = [side.passing(train) for side, train in zip(self._sides, inputs, strict=True)]
         events = numbered(trains)
         deltas = [side.begin(train, e) for side, train, e in zip(self._sides, trains, events, strict=True)]
         found = [c for pipeline, delta in zip(self._pipelines, deltas, strict=True) for c in pipeline.run(delta)]
@@ -86,26 +85,8 @@ class MJoin:
             if len(delta.train):
                 negative += stamp(delta.events, delta.train.ts, delta.sign, ts, sign)
         signs = taken(sign, found.events) if negative else None
-        columns = gathered(self._sides, found)
-        return Train(self._kept(columns), taken(ts, found.events), signs, None, *self._headers(found))
-
-    def _kept(self, columns: Gathered) -> Sequence[Vector]:
-        """Rows that live in windows are gathered when they are read; other rows may be gone by then."""
-        owned = [not side.rows.borrowed for side in self._sides for _ in side.schema]
-        for i in np.flatnonzero(owned).tolist():
-            columns[i]
-        return columns
-
-    def _headers(self, found: Candidates) -> tuple[Array, Array | None]:
-        """The earliest arrival and the product of the weights."""
-        arrival = np.full(len(found), NO_ARRIVAL)
-        weight: Array | None = None
-        for side, places in zip(self._sides, found.places, strict=True):
-            keep_least(arrival, side.rows.arrival, places)
-            if side.rows.weight is not None and places is not None:
-                own = taken(side.rows.weight, places)
-                weight = own if weight is None else weight * own
-        return arrival, weight
+        shown = columns(self._sides, found)
+        return Train(shown, taken(ts, found.events), signs, None, *headers(self._sides, found))
 
 
 def numbered(trains: Sequence[Train]) -> list[Array]:
@@ -119,38 +100,24 @@ def numbered(trains: Sequence[Train]) -> list[Array]:
     return events
 
 
-def in_event_order(found: Sequence[Candidates], total: int) -> Candidates:
-    """The results of all pipelines in the order of their events, of which there are `total`."""
-    if len(found) == 1:
-        return found[0]
-    offsets = np.zeros(total + 1, np.int64)
-    for part in found:
-        count_events(part.events, offsets)
-    np.cumsum(offsets, out=offsets)
-    count = int(offsets[-1])
-    events = np.empty(count, np.int32)
-    sides = [np.empty(count, np.int32) for _ in found[0].places]
-    for part in found:
-        places = np.empty(len(part), np.int64)
-        arrange(part.events, offsets, places)
-        scatter(part.events, places, events)
-        for side, rows in zip(sides, part.places, strict=True):
-            scatter(rows, places, side)
-    return Candidates(events, tuple(sides))
-
-
-def build(node: Join, context: Context) -> MJoin:
+def build(node: Join, context: Context) -> Operator:
     """The running operator."""
     return MJoin(node, context)
 
 
 def reference(node: Join, *inputs: Timeline) -> Timeline:
     """At each instant the product of the contents, filtered."""
-    names = node.schema.names
-    return [Snapshot(t, [row for row in _joined(content(i, t) for i in inputs) if evaluate(node.predicate, dict(zip(names, row, strict=True))) is True])
-            for t in instants(*inputs)]  # fmt: skip
+
+    def joined(*contents: list[Row]) -> list[Row]:
+        rows = (sum(parts, ()) for parts in product(*contents))
+        return [row for row in rows if holds(node.predicate, node.schema.names, row)]
+
+    return pointwise(joined, *inputs)
 
 
-def _joined(contents: Iterator[list[Row]]) -> Iterator[Row]:
-    for rows in product(*contents):
-        yield sum(rows, ())
+def holds(predicate: Expression, names: Sequence[str], row: Row) -> bool:
+    """True where `predicate` is true of the row; a row on which a user's function fails is left out."""
+    try:
+        return evaluate(predicate, dict(zip(names, row, strict=True))) is True
+    except SetAside:
+        return False

@@ -1,4 +1,4 @@
-"""What a join's predicate says to each step of its pipelines: equalities to look up, ranges to search, the rest to check.
+"""What a join's predicate says to each step of its pipelines: what to look up, what to search, what to check.
 
 Equalities are transitive, so they are kept as classes of equal expressions, each over one side (Babu's join on one
 attribute of all streams is one class): a step to side j looks up every class that has a member on j and one on a side
@@ -15,7 +15,6 @@ from typing import Final
 from penstock.operators.columns.vector import interned
 from penstock.plan.expressions import Call, Column, Expression, columns, conjunction, conjuncts, transform
 from penstock.plan.functions import call
-from penstock.plan.nodes import Join
 from penstock.plan.types import Type
 
 MIRRORED: Final = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
@@ -63,12 +62,12 @@ class Step:
     checks: Expression
 
 
-def conditions(node: Join) -> Conditions:
-    """The predicate of `node`, taken apart."""
-    local: list[list[Expression]] = [[] for _ in node.members]
+def conditions(predicate: Expression, count: int) -> Conditions:
+    """A join predicate over `count` inputs, taken apart."""
+    local: list[list[Expression]] = [[] for _ in range(count)]
     equal: list[tuple[Term, Term]] = []
     checks: list[Expression] = []
-    for conjunct in conjuncts(node.predicate):
+    for conjunct in conjuncts(predicate):
         sides = sides_of(conjunct)
         pair = equality(conjunct)
         if len(sides) < 2:
@@ -83,7 +82,7 @@ def conditions(node: Join) -> Conditions:
 def greedy_order(conditions: Conditions, start: int, count: int) -> tuple[int, ...]:
     """An order of the other sides for the pipeline of `start`: next comes the side that most classes connect with those
     joined already, then the one that most conjuncts do; ties fall to the position."""
-    joined, order = {start}, []
+    joined, order = {start}, list[int]()
     while len(order) < count - 1:
         rest = [j for j in range(count) if j not in joined]
         best = max(rest, key=lambda j: (_connections(conditions, joined, j), -j))
@@ -137,7 +136,7 @@ def comparable(a: Type, b: Type) -> bool:
     """True where equal values of the two types have equal words."""
     if a == b or {a.name, b.name} == {"int", "bigint"}:
         return True
-    return a.name == b.name == "decimal" and a.scale == b.scale and interned(a) == interned(b) == False  # noqa: E712
+    return a.name == b.name == "decimal" and a.scale == b.scale and not (interned(a) or interned(b))
 
 
 def bound(conjunct: Expression, side: int) -> Bound | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -18,11 +19,27 @@ from penstock.operators.join_conditions import Conditions, Step, Term, steps
 from penstock.operators.join_gathered import Gathered
 from penstock.operators.join_index import Pairs
 from penstock.operators.join_ranges import SomeRows, row_range
+from penstock.operators.join_rows import PlacedRows
 from penstock.operators.join_side import Delta, Side, mixture
 from penstock.operators.kernels.join_gather import taken
 from penstock.operators.vector_eval import predicate
 from penstock.plan.expressions import TRUE
 from penstock.plan.schema import Schema
+
+
+class JoinedSide(Protocol):
+    """What a pipeline reads of a side that is joined already."""
+
+    @property
+    def schema(self) -> Schema:
+        """Its columns."""
+
+    @property
+    def rows(self) -> PlacedRows:
+        """Its rows."""
+
+    def words(self, term: Term, places: Array) -> Array:
+        """The words of `term` in the rows at these places."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +67,8 @@ class Candidates:
 class Pipeline:
     """The join operators that the elements of side `start` pass, in `order`."""
 
-    def __init__(self, sides: Sequence[Side], conditions: Conditions, schema: Schema, context: Context, start: int,
-                 order: Sequence[int]) -> None:  # fmt: skip
+    def __init__(self, sides: Sequence[JoinedSide], conditions: Conditions, schema: Schema, context: Context,
+                 start: int, order: Sequence[int]) -> None:  # fmt: skip
         self.order = tuple(order)
         self._sides = sides
         self._start = start
@@ -85,7 +102,7 @@ class Pipeline:
 class JoinStep:
     """One join operator of a pipeline."""
 
-    def __init__(self, sides: Sequence[Side], step: Step, schema: Schema, context: Context) -> None:
+    def __init__(self, sides: Sequence[JoinedSide], step: Step, schema: Schema, context: Context) -> None:
         self.step = step
         self.terms = tuple(mine for mine, _ in step.keys)
         self._sides = sides
@@ -104,6 +121,7 @@ class JoinStep:
 
     def _pairs(self, candidates: Candidates) -> Iterator[Pairs]:
         side = self._sides[self.step.side]
+        assert isinstance(side, Side)
         if self.terms:
             return side.probe(self.terms, self._wanted(candidates), candidates.events)
         return self.range.pairs(side, candidates.events, self.columns(candidates))
@@ -136,7 +154,7 @@ class JoinStep:
         return Train(gathered(self._sides, candidates), numbers, ids=numbers)
 
 
-def gathered(sides: Sequence[Side], candidates: Candidates) -> Gathered:
+def gathered(sides: Sequence[JoinedSide], candidates: Candidates) -> Gathered:
     """The columns of the sides joined so far; those of the others are empty."""
     parts: list[tuple[Vector, Array]] = []
     nowhere = np.empty(0, np.int32)

@@ -12,12 +12,15 @@ from penstock.operators.columns.train import Train
 from penstock.operators.columns.vector import Array, Vector, interned, words
 from penstock.operators.join_conditions import Conditions, Term
 from penstock.operators.join_index import HashIndex, Pairs, SortedIndex
-from penstock.operators.join_rows import Move, moved, side_rows
+from penstock.operators.join_own_rows import OwnRows
+from penstock.operators.join_rows import Move, SideRows, moved
+from penstock.operators.join_screen import Screen
+from penstock.operators.join_window_rows import WindowRows, longest_wait, stored_columns
 from penstock.operators.kernels.join import NEVER, VACANT, mark, settle
 from penstock.operators.kernels.join_chains import mix_into
 from penstock.operators.kernels.join_gather import taken
-from penstock.operators.vector_eval import Projection, compiled, predicate, projection
-from penstock.plan.expressions import Column, conjunction
+from penstock.operators.vector_eval import compiled
+from penstock.plan.expressions import Column
 from penstock.plan.node import Node
 from penstock.plan.types import Type
 
@@ -35,20 +38,15 @@ class Delta:
 
 
 class Side:
-    """Input `number` of a join. An interval is `possible`, `begin`, any number of probes, `end`."""
+    """Input `number` of a join. An interval is `passing`, `begin`, any number of probes, `end`."""
 
     def __init__(self, number: int, node: Node, conditions: Conditions, context: Context) -> None:
-        self.number = number
         self._context = context
         self.schema = node.schema
-        self.rows = side_rows(node, context)
-        self._classes = [terms for terms in conditions.terms(number) if terms]
-        self._projections = {
-            terms: projection([t.expression for t in terms], node.schema, context) for terms in self._classes
-        }
-        self._terms = {t: compiled(t.expression, node.schema, context) for terms in self._classes for t in terms}
-        local = conditions.local[number]
-        self._filter = predicate(conjunction(local), node.schema, context) if local else None
+        self.rows = rows_of(node, context)
+        self._screen = Screen(number, node.schema, conditions, context)
+        keys = [t for terms in conditions.terms(number) for t in terms]
+        self._terms = {t: compiled(t.expression, node.schema, context) for t in keys}
         self._columns = {t: self._stored(t) for t in self._terms}
         self._words: dict[Term, Array] = {t: np.empty(0, np.int64) for t in self._terms if self._columns[t] is None}
         self._indexes: dict[tuple[Term, ...], HashIndex] = {}
@@ -58,21 +56,15 @@ class Side:
         self._born: Array = np.full(1, -1, np.int32)
         self._died: Array = np.full(1, NEVER, np.int32)
 
-    def possible(self, train: Train) -> Train:
-        """The elements whose rows can occur in the result: no NULL in a key, one value in all terms of a class, and the
-        filter true."""
-        if not len(train):
-            return train
-        for terms in self._classes:
-            if len(terms) > 1 or self._nullable(terms[0], train):
-                train = agreeing(train, self._projections[terms])
-        return train if self._filter is None else self._filter(train)
+    def passing(self, train: Train) -> Train:
+        """The elements whose rows can occur in the result."""
+        return self._screen.passing(train, self._nullable)
 
     def begin(self, train: Train, events: Array) -> Delta:
         """Takes the rows of the interval in; every row that lives in it can then be probed."""
         if not len(train):
             return Delta(train, np.empty(0, np.int8), np.empty(0, np.int32))
-        move = self.rows.room(train, self._touch)
+        move = self.rows.room(train)
         if move is not None:
             self._move(move)
         delta = Delta(train, train.sign, self.rows.admit(train), events)
@@ -117,8 +109,7 @@ class Side:
     def nbytes(self) -> int:
         """Bytes of state."""
         arrays = (self._touch, self._born, self._died, *self._words.values(), *self._mixes.values())
-        indexes = (*self._indexes.values(), *self._ordered.values())
-        return sum(a.nbytes for a in arrays) + sum(i.nbytes for i in indexes) + self.rows.nbytes()
+        return sum(a.nbytes for a in arrays) + sum(i.nbytes for i in self._all_indexes()) + self.rows.nbytes()
 
     def vectors(self) -> Iterator[tuple[Type, Vector]]:
         """The values held here: own rows, and strings that key expressions made."""
@@ -133,10 +124,8 @@ class Side:
             return self.schema.index(term.expression.name)
         return None
 
-    def _nullable(self, term: Term, train: Train) -> bool:
-        if isinstance(term.expression, Column) and self.rows.borrowed:
-            return self.rows.column(self.schema.index(term.expression.name)).nulls is not None
-        return True
+    def _nullable(self, column: int) -> bool:
+        return not self.rows.borrowed or self.rows.column(column).nulls is not None
 
     def require(self, hashed: set[tuple[Term, ...]], ordered: set[Term]) -> None:
         """Sees that there are these indexes, and no others."""
@@ -184,8 +173,11 @@ class Side:
         self._touch = moved(self._touch, move, VACANT)
         self._words = {t: moved(w, move, 0) for t, w in self._words.items()}
         self._mixes = {t: moved(w, move, 0) for t, w in self._mixes.items()}
-        for index in (*self._indexes.values(), *self._ordered.values()):
+        for index in self._all_indexes():
             index.move(move)
+
+    def _all_indexes(self) -> list[HashIndex | SortedIndex]:
+        return [*self._indexes.values(), *self._ordered.values()]
 
     def _write_words(self, delta: Delta) -> None:
         if not self._words and not self._mixes:
@@ -219,15 +211,13 @@ class Side:
         delta.probing = np.flatnonzero(~np.isin(delta.events, cancelled))
 
 
-def agreeing(train: Train, terms: Projection) -> Train:
-    """The elements for which all `terms` have one value, and none is NULL."""
-    train, vectors = terms(train)
-    kept = np.ones(len(train), np.bool_)
-    for vector in vectors:
-        if vector.nulls is not None:
-            kept &= ~vector.nulls
-        kept &= words(vector) == words(vectors[0])
-    return train if kept.all() else train.where(kept)
+def rows_of(node: Node, context: Context) -> SideRows:
+    """The rows of the relation `node`."""
+    stored = stored_columns(node)
+    if stored is None:
+        return OwnRows(node.schema)
+    window, columns = stored
+    return WindowRows(context.store(window.input), columns, longest_wait(window.spec))
 
 
 def mixture(columns: list[Array]) -> Array:

@@ -47,13 +47,13 @@ def _by_value(train: Train, positions: Array, schema: Schema, dictionaries: Dict
     some = train.take(positions)
     keys: list[Array] = []
     for vector, t in zip(some.columns, schema.types, strict=True):
-        keys += _sort_keys(vector, t, dictionaries)
+        keys += sort_keys(vector, t, dictionaries)
     leading = [some.ts] if some.seq is None else [some.ts, some.seq]
     order: Array = positions[np.lexsort([*reversed(keys), *reversed(leading)])]
     return order
 
 
-def _sort_keys(vector: Vector, t: Type, dictionaries: Dictionaries) -> list[Array]:
+def sort_keys(vector: Vector, t: Type, dictionaries: Dictionaries) -> list[Array]:
     """Arrays, the more important first, that sort as `value_key` does: NULL first, NaN last."""
     values = _ranks(vector.values, t, dictionaries) if interned(t) else vector.values
     if vector.nulls is None:

@@ -125,7 +125,8 @@ class Runner:
         out = self.operators[node].process(inputs, until)
         ts = out.ts
         assert (np.diff(ts) >= 0).all(), f"{node.label} emits out of order: {ts}"
-        assert not len(ts) or (since <= ts[0] and ts[-1] < until), f"{node.label} emits {ts} in [{since}, {until})"
+        inside = not len(ts) or (since <= ts[0] and (ts[-1] < until or until == END))
+        assert inside, f"{node.label} emits {ts} in [{since}, {until})"
         return out
 
     def _between(self, node: Node, emitted: list[tuple[int, Train]], since: int, until: int) -> Train:
@@ -133,7 +134,7 @@ class Runner:
             return Train.empty(node.schema)
         whole = concat_trains([t for _, t in emitted])
         start, stop = np.searchsorted(whole.ts, [since, until]).tolist()
-        return whole.slice(start, stop)
+        return whole.slice(start, len(whole) if until == END else stop)
 
     def copied(self) -> Runner:
         """This runner after a stop and a start."""

@@ -1,8 +1,9 @@
 """The hash index of a join side: rows by a 64-bit key, as links between row positions in flat arrays.
 
-A bucket links one row for each distinct key (`chain`, from the bucket's head); the rows of one key form a ring (`after`,
-`before`) in the order in which they came. So a key with half a million rows is one link in its bucket, a new row joins
-its ring's end and any row leaves in constant time. `chain` of a row that does not stand for its key is `MEMBER`.
+A bucket links one row for each distinct key (`chain`, from the bucket's head); the rows of one key form a ring
+(`after`, `before`) in the order in which they came. So a key with half a million rows is one link in its bucket, a new
+row joins its ring's end and any row leaves in constant time. `chain` of a row that does not stand for its key is
+`MEMBER`.
 
 Positions count from the side's first row; `keys` is read at position + `shift`, because it may be a column of a window
 store that keeps another base.
@@ -25,7 +26,7 @@ _HALF: Final = np.uint64(32)
 
 
 @njit(cache=True)
-def bucket(key: int, bits: int) -> int:
+def bucket(key: int, bits: int) -> np.uint64:
     """The bucket of `key` among 2 ** bits: multiplicative hashing of the two halves folded together."""
     word = np.uint64(key)
     return ((word ^ (word >> _HALF)) * _GOLDEN) >> np.uint64(64 - bits)
@@ -140,9 +141,9 @@ def rehash(old_heads: Array, heads: Array, bits: int, chain: Array, keys: Array,
 
 @njit(cache=True)
 def moved(links: Array, dead: int, count: int, capacity: int) -> Array:
-    """`links` for positions counted from `dead` later on: its `count` entries from `dead`, with every link reduced."""
+    """`links` for positions counted from `dead` on: its `count` entries from there, every link reduced by `dead`."""
     fresh = np.empty(capacity, np.int32)
-    for p in range(max(0, -dead), count):
+    for p in range(count):
         link = links[p + dead]
         fresh[p] = link - dead if link >= 0 else link
     return fresh
