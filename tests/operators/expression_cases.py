@@ -24,8 +24,9 @@ from penstock.plan.schema import Schema
 from penstock.plan.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, INTERVAL, STRING, TIMESTAMP, Type, array, decimal
 
 SCHEMA = Schema.parse(
-    "b boolean, c boolean, i int, j int, n bigint, m bigint, x double, y double, d decimal(10, 2), e decimal(6, 4), "
-    "w decimal(25, 3), s string, r string, t timestamp, u timestamp, a date, k interval, v array<bigint>, f array<double>"
+    "b boolean, c boolean, i int, j int, n bigint, m bigint, x double, y double, "
+    "d decimal(10, 2), e decimal(6, 4), w decimal(25, 3), s string, r string, "
+    "t timestamp, u timestamp, a date, k interval, v array<bigint>, f array<double>"
 )
 TYPES = (BOOLEAN, INT, BIGINT, DOUBLE, decimal(10, 2), decimal(6, 4), decimal(25, 3), STRING, TIMESTAMP, DATE, INTERVAL,
          array(BIGINT), array(DOUBLE))  # fmt: skip
@@ -43,37 +44,61 @@ SKIPPED = ("cast",)
 """Built by `cast`, and drawn wherever a type is needed that a call does not give."""
 
 _SMALL = st.integers(-9, 9)
-_INTS = _SMALL | st.sampled_from([2**31 - 1, -(2**31), 0, 1, -1, 60, 1000])
-_BIGINTS = (
-    _INTS
-    | st.sampled_from([2**63 - 1, -(2**63), 2**62, -(2**62), 2**53 + 1, 3037000500, 10**18])
-    | st.integers(-(2**63), 2**63 - 1)
+_INTS = _SMALL | st.sampled_from([2**31 - 1, -(2**31), 60, 1000])
+_EXTREMES = st.sampled_from([2**63 - 1, -(2**63), 2**62, -(2**62), 2**53 + 1, 3037000500, 10**18])
+_BIGINTS = _INTS | _EXTREMES | st.integers(-(2**63), 2**63 - 1)
+_LARGE = st.sampled_from([1e300, -1e300, 1e-300, 5e-324, math.inf, -math.inf, math.nan, 2.0**63, 1e15, 1e7])
+_DOUBLES = st.sampled_from([0.0, -0.0, 0.5, 1.5, -2.5, 0.1, 1.005]) | _LARGE | st.floats(-100, 100) | _SMALL.map(float)
+_WORDS = [
+    "",
+    "a",
+    "A",
+    "abc",
+    "aa",
+    "a%c",
+    "a_c",
+    "a.b.c",
+    "%",
+    "(",
+    " x ",
+    "é",
+    "ß",
+    "日本",
+    "İ",
+    "1 day",
+    "true",
+    "week",
+]
+_NUMERALS = ["0", "10", "-3", "1.5", "NaN", "10.0.0.1", "2026-01-31", "1970-01-01 00:00:01", "yyyy-MM-dd"]
+_TEXTS = st.sampled_from(_WORDS + _NUMERALS) | st.text(max_size=4)
+_DAY = 86_400_000_000
+_TIMES = st.sampled_from([0, -1, 1, _DAY, -_DAY, 20484 * _DAY, -719162 * _DAY, 2**62, -(2**63)]) | st.integers(
+    -(10**16), 10**16
 )
-_DOUBLES = (st.sampled_from([0.0, -0.0, 0.5, 1.5, -2.5, 1e300, -1e300, 1e-300, 5e-324, math.inf, -math.inf, math.nan, 2.0**63, 1e15, 0.1, 1e7])
-            | st.floats(-100, 100) | _SMALL.map(float))  # fmt: skip
-_TEXTS = (st.sampled_from(["", "a", "A", "abc", "a%c", "a_c", " x ", "10", "-3", "1.5", "true", "2026-01-31", "1970-01-01 00:00:01", "é", "ß", "日本",
-                           "a.b.c", "NaN", "1 day", "0", "aa", "10.0.0.1", "İ", "%", "(", "yyyy-MM-dd"]) | st.text(max_size=4))  # fmt: skip
-_TIMES = st.sampled_from(
-    [0, -1, 1, 86_400_000_000, 1_769_817_600_000_000, -62_135_596_800_000_000, 951_782_400_000_000, 2**62, -(2**63)]
-) | st.integers(-(10**16), 10**16)
 _DATES = st.sampled_from([0, -1, 20484, 11016, 2**31 - 1, -(2**31), -719528]) | st.integers(-100_000, 100_000)
+_PLAIN = {
+    "boolean": st.booleans(),
+    "int": _INTS,
+    "bigint": _BIGINTS,
+    "double": _DOUBLES,
+    "string": _TEXTS,
+    "timestamp": _TIMES,
+    "date": _DATES,
+    "interval": _TIMES,
+}
 
 
 def decimals(t: Type) -> st.SearchStrategy[Decimal]:
     limit = 10**t.precision - 1
-    return (st.integers(-limit, limit) | st.sampled_from([0, 1, -1, limit, -limit, 5, 50, 150])).map(
-        lambda n: Decimal(n).scaleb(-t.scale)
-    )
+    numbers = st.integers(-limit, limit) | st.sampled_from([0, 1, -1, limit, -limit, 5, 50, 150])
+    return numbers.map(lambda n: Decimal(n).scaleb(-t.scale))
 
 
 def values(t: Type) -> st.SearchStrategy[Any]:
     """Internal values of `t`, NULL among them."""
     if t.element is not None:
         return st.none() | st.lists(values(t.element), max_size=3).map(tuple)
-    if t.name == "decimal":
-        return st.none() | decimals(t)
-    return st.none() | {"boolean": st.booleans(), "int": _INTS, "bigint": _BIGINTS, "double": _DOUBLES, "string": _TEXTS, "timestamp": _TIMES,
-                        "date": _DATES, "interval": _TIMES}[t.name]  # fmt: skip
+    return st.none() | (decimals(t) if t.name == "decimal" else _PLAIN[t.name])
 
 
 def rows() -> st.SearchStrategy[list[tuple[Any, ...]]]:
@@ -85,25 +110,16 @@ def expressions(draw: st.DrawFn, t: Type, depth: int = 3) -> Expression:
     """An expression of type `t`."""
     if depth == 0 or draw(st.integers(0, 5)) == 0:
         return _leaf(draw, t)
-    made = _call(draw, t, depth)
-    if made is None:
-        return _leaf(draw, t)
-    if made.type == t:
-        return made
+    fitting = [s for f in FUNCTIONS.values() if f.name not in SKIPPED for s in f.signatures if _gives(s, t)]
+    made = draw(applications(draw(st.sampled_from(fitting)), depth, t))
+    if made is None or made.type == t:
+        return _leaf(draw, t) if made is None else made
     return cast(made, t) if possible(made.type, t) else _leaf(draw, t)
 
 
-def _leaf(draw: st.DrawFn, t: Type) -> Expression:
-    names = [f.name for f in SCHEMA if f.type == t]
-    if names and draw(st.integers(0, 2)):
-        return Column(draw(st.sampled_from(names)), t)
-    return Literal(draw(values(t)), t)
-
-
-def _call(draw: st.DrawFn, t: Type, depth: int) -> Expression | None:
-    signature = draw(
-        st.sampled_from([s for f in FUNCTIONS.values() if f.name not in SKIPPED for s in f.signatures if _gives(s, t)])
-    )
+@st.composite
+def applications(draw: st.DrawFn, signature: Signature, depth: int = 1, t: Type = BIGINT) -> Expression | None:
+    """A call of a function, one that gives `t` where its signature leaves the choice; None where it is refused."""
     bound = {v: draw(st.sampled_from(VARIABLES[v])) for v in ("T", "N", "I", "D", "E")}
     if signature.result in bound and t in VARIABLES[signature.result]:
         bound[signature.result] = t
@@ -114,6 +130,13 @@ def _call(draw: st.DrawFn, t: Type, depth: int) -> Expression | None:
         return call(signature.name, *arguments)
     except PenstockError:
         return None
+
+
+def _leaf(draw: st.DrawFn, t: Type) -> Expression:
+    names = [f.name for f in SCHEMA if f.type == t]
+    if names and draw(st.integers(0, 2)):
+        return Column(draw(st.sampled_from(names)), t)
+    return Literal(draw(values(t)), t)
 
 
 def _gives(signature: Signature, t: Type) -> bool:

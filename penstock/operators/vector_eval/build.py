@@ -8,7 +8,7 @@ from typing import Final
 
 from penstock.operators.columns.train import Train
 from penstock.operators.columns.vector import Vector
-from penstock.operators.vector_eval import arithmetic, casts
+from penstock.operators.vector_eval import arithmetic, casts, numeric, times
 from penstock.operators.vector_eval.by_code import compile_by_code, only_column
 from penstock.operators.vector_eval.comparison import PLAIN, compile_comparison, in_kernel, same_kernel
 from penstock.operators.vector_eval.logic import LOGIC
@@ -20,6 +20,8 @@ from penstock.plan.functions.registry import FUNCTIONS
 
 KERNELS: Final[dict[str, KernelFactory]] = {
     **dict.fromkeys(("+", "-", "*", "/", "%", "div"), arithmetic.kernel),
+    **numeric.KERNELS,
+    **times.KERNELS,
     "cast": casts.kernel,
     "<=>": lambda call, scope: same_kernel(call.arguments[0].type),
     "in": lambda call, scope: in_kernel(call.arguments[0].type),

@@ -77,8 +77,9 @@ def fit(signature: Signature, arguments: Sequence[Expression]) -> tuple[tuple[Ty
     if variables is None:
         return None
     wanted = tuple(_wanted(p, a, variables) for p, a in zip(parameters, arguments, strict=True))
-    if any(w is None or not coercible(a, w) for w, a in zip(wanted, arguments, strict=True)):
-        return None
+    for word, argument, t in zip(parameters, arguments, wanted, strict=True):
+        if t is None or not (word == "text" or coercible(argument, t)):
+            return None
     return tuple(w for w in wanted if w is not None), _named(signature.result, variables)
 
 
