@@ -55,7 +55,7 @@ def cases(draw: st.DrawFn) -> tuple[Window, Stream, list[int]]:
 
 
 @given(cases())
-@settings(max_examples=400)
+@settings(max_examples=300)
 def test_agrees_with_the_reference(case: tuple[Window, Stream, list[int]]) -> None:
     window, history, cuts = case
     check(window, {"S": history}, cuts)
