@@ -135,7 +135,7 @@ def _wider_number(a: Type, b: Type) -> Type:
 
 def digits(t: Type) -> tuple[int, int]:
     """Precision and scale that hold every value of the exact numeric type `t`."""
-    return {"int": (10, 0), "bigint": (19, 0)}.get(t.name, (t.precision, t.scale))
+    return {"int": (10, 0), "bigint": (20, 0)}.get(t.name, (t.precision, t.scale))
 
 
 def to_internal(value: Any, t: Type) -> Any:
