@@ -142,7 +142,7 @@ class Grouping:
             argument = functions.call("case", self.guard, argument if argument is not None else _ONE_ROW)
         name = None if argument is None else self._argument_name(argument)
         call = pieces.call(name, kind)
-        if aggregates.properties(call.function).order_sensitive and aggregates.is_aggregate(call.function):
+        if call.function in aggregates.RULES and aggregates.properties(call.function).order_sensitive:
             self.ordered.append((call.function, span))
         if call not in self.calls:
             self.calls.append(call)

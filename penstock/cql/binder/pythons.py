@@ -48,7 +48,7 @@ def _run(path: Path, option: Option, problems: Problems) -> bool:
     except PenstockError as error:
         problems.report(f"{option.value}: {error}", option.span)
         return False
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         problems.report(
             f"{option.value} fails: {type(error).__name__}: {error}",
             option.span,

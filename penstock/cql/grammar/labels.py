@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from sqlglot.tokenizer_core import Token, TokenType
 
+from penstock.cql.grammar.cursor import is_name
 from penstock.cql.grammar.tokens import RESERVED
 
 _TIGHT_AFTER = ("(", "[", ".", "::")
@@ -31,10 +32,9 @@ def label(tokens: Sequence[Token]) -> str:
 
 
 def _qualifies(tokens: Sequence[Token], i: int) -> bool:
-    """True for the qualifier and the point of `s.a`."""
-    if tokens[i].token_type is TokenType.DOT:
-        return True
-    return i + 1 < len(tokens) and tokens[i + 1].token_type is TokenType.DOT
+    """True for the qualifier and the point of `s.a`; the point of `.5` has no name before it."""
+    point = i if tokens[i].token_type is TokenType.DOT else i + 1
+    return 0 < point < len(tokens) and tokens[point].token_type is TokenType.DOT and is_name(tokens[point - 1])
 
 
 def _word(token: Token, following: Token | None) -> str:
@@ -51,11 +51,13 @@ def _joined(tokens: Sequence[Token], i: int) -> bool:
     before, token = tokens[i - 1], tokens[i]
     if _mark(before) in _TIGHT_AFTER or _mark(token) in _TIGHT_BEFORE:
         return True
+    if _mark(before) + _mark(token) in ("<<", ">>"):
+        return before.end + 1 == token.start
     if token.token_type is TokenType.L_PAREN:
         return before.token_type in (TokenType.VAR, TokenType.IDENTIFIER) and before.text.upper() not in RESERVED - {
             "CAST"
         }
-    return before.token_type is TokenType.DASH and (i == 1 or _mark(tokens[i - 2]) in _SIGNED_AFTER)
+    return before.token_type in (TokenType.DASH, TokenType.TILDE) and (i == 1 or _mark(tokens[i - 2]) in _SIGNED_AFTER)
 
 
 def _mark(token: Token) -> str:
