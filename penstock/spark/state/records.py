@@ -24,41 +24,53 @@ class PlanRecord:
     """What batch `batch` runs.
 
     network     fingerprint of the registered network, under which `networks/` keeps its script
+    source      the number that Spark gave the source's rows; None for a batch without any
     progress    for every stream, the instant before which nothing further is stamped
     lanes       the number of lanes
-    closing     True where the end of time follows (`--close`)
     """
 
     batch: int
+    source: int | None
     network: str
     progress: Mapping[str, int]
     lanes: int
-    closing: bool = False
     format: int = FORMAT
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One lane's part in a batch: the files it wrote and what it counted. `lane` is `fragment.lane`."""
+    """One lane's part in a stage of a batch: the files it wrote and what it counted.
+
+    lane      `stage.lane`
+    file      the rows that came in and the elements that came out
+    queries   those that have elements in it
+    snapshot  the lane's state after this batch, where one was written
+    """
 
     lane: str
     attempt: str
-    results: Mapping[str, str] = field(default_factory=dict)
-    """For each query, the file with its elements; queries without elements are left out."""
-    log: str | None = None
-    """The file with the rows that came in; None where none came."""
+    file: str
+    queries: tuple[str, ...] = ()
     snapshot: str | None = None
-    """The file with the lane's state after this batch, where one was written."""
     counters: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class CommitRecord:
-    """What became of batch `batch`: one attempt for each lane, and the largest timestamp seen on each stream so far."""
+    """What became of batch `batch`: one attempt for each lane and stage.
+
+    source       the number that Spark gave its rows; None where there were none
+    seen         the largest timestamp seen on each stream so far
+    progress     the progress that it ran with
+    last_source  the last number of Spark's that has been committed, -1 for none
+    """
 
     batch: int
+    source: int | None
     attempts: tuple[Attempt, ...]
     seen: Mapping[str, int] = field(default_factory=dict)
+    progress: Mapping[str, int] = field(default_factory=dict)
+    last_source: int = -1
     format: int = FORMAT
 
 

@@ -1,0 +1,101 @@
+"""The gate: native Spark between the sources and the exchange. It prunes columns, filters, and says which lane a row
+goes to.
+
+A row leaves the gate once for each entry of stage 0 that it belongs to, with its timestamp, its place in the total
+order and its arrival. The place is (batch, split, row in the split), packed in 63 bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import reduce
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from penstock.plan.expressions import Expression
+from penstock.plan.node import Node, walk
+from penstock.plan.nodes import Filter
+from penstock.plan.rewrites.prune_columns import needed_columns
+from penstock.plan.types import Type
+from penstock.spark.catalyst import catalyst
+from penstock.spark.lanes.wire import column_name
+from penstock.spark.stages import Entry, Staged
+
+
+def gate(staged: Staged, inputs: Mapping[str, DataFrame]) -> DataFrame:
+    """All rows of `inputs` (by stream or relation) on their way to the lanes of stage 0, in column `_lane`."""
+    needed = needed_columns(*(q.root for q in staged.network.queries))
+    entries = [e for e in staged.entries_of(0) if e.leaf.name in inputs]
+    parts = []
+    for name in dict.fromkeys(e.leaf.name for e in entries):
+        mine = [e for e in entries if e.leaf.name == name]
+        parts.append(_leaf(inputs[name], mine, staged, needed.get(mine[0].leaf, frozenset())))
+    return reduce(lambda a, b: a.unionByName(b, allowMissingColumns=True), parts)
+
+
+def _leaf(frame: DataFrame, entries: list[Entry], staged: Staged, needed: frozenset[str]) -> DataFrame:
+    leaf = entries[0].leaf
+    columns = [
+        (_kept(f.name, f.type) if f.name in needed else _null(f.type)).alias(column_name(leaf.name, f.name))
+        for f in leaf.schema
+    ]
+    heads = [F.col("_ts"), F.col("_arrival")]
+    lanes = [_lane(e, staged) for e in entries]
+    passes = [pushed(e, staged) for e in entries]
+    if len(entries) == 1:
+        kept = frame if passes[0] is None else frame.where(passes[0])
+        return kept.select(F.lit(entries[0].number).alias("_entry"), lanes[0].alias("_lane"), *heads, *columns)
+    targets = [
+        F.when(F.lit(True) if p is None else p, F.struct(F.lit(e.number).alias("_entry"), lane.alias("_lane")))
+        for e, lane, p in zip(entries, lanes, passes, strict=True)
+    ]
+    rows = frame.select(F.explode(F.filter(F.array(*targets), lambda t: t.isNotNull())).alias("_to"), *heads, *columns)
+    return rows.select("_to._entry", "_to._lane", *(_quoted(c) for c in rows.columns if c != "_to"))
+
+
+def _quoted(name: str) -> str:
+    return f"`{name}`"
+
+
+def _kept(name: str, t: Type) -> Column:
+    """A column as the wire has it."""
+    return F.unix_micros(F.col(_quoted(name))) if t.name == "timestamp" else F.col(_quoted(name))
+
+
+def _null(t: Type) -> Column:
+    """In the place of a column that no query reads."""
+    return F.lit(None).cast("bigint" if t.name in ("timestamp", "interval") else str(t))
+
+
+def _lane(entry: Entry, staged: Staged) -> Column:
+    """The lane: the hash of the route's values gives a key group, groups map to lanes."""
+    if not entry.inlet.route:
+        return F.lit(entry.home)
+    keys = [_hashable(e) for e in entry.inlet.route]
+    return F.pmod(F.pmod(F.xxhash64(*keys), F.lit(staged.groups)), F.lit(staged.lanes)).cast("int")
+
+
+def _hashable(expression: Expression) -> Column:
+    """A value so that what joins or groups as equal hashes as equal: numbers of all types as doubles, -0.0 as 0.0."""
+    column = catalyst(expression)
+    if column is None:
+        raise AssertionError(f"{expression} has no form in Catalyst, and stages keep it from being a route")
+    if expression.type.numeric:
+        return column.cast("double") + F.lit(0.0)
+    return column
+
+
+def pushed(entry: Entry, staged: Staged) -> Column | None:
+    """What an entry's rows must pass before anything else sees them, as far as Catalyst can say it."""
+    conditions = list(_conditions(entry.leaf, staged.roots_of(entry.fragment)))
+    if not conditions or any(c is None for c in conditions):
+        return None
+    return reduce(lambda a, b: a | b, [c for c in conditions if c is not None])
+
+
+def _conditions(leaf: Node, roots: Iterable[Node]) -> Iterable[Column | None]:
+    """For each operator that reads `leaf`: its predicate where it is a filter."""
+    for node in walk(*roots):
+        if leaf in node.inputs:
+            yield catalyst(node.predicate) if isinstance(node, Filter) else None

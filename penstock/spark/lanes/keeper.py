@@ -1,0 +1,186 @@
+"""Keeps one lane's share at the state that a request asks for, and writes what an attempt leaves behind.
+
+The state in memory is trusted only if it comes from the very attempt that was committed. Otherwise it is thrown away
+and made again: the last snapshot is read, and the logs of the committed batches since are run through it.
+"""
+
+from __future__ import annotations
+
+import json
+import pickle
+from collections.abc import Iterable
+from typing import Any, Final
+
+import pyarrow as pa
+
+from penstock.errors import Diagnostic, PenstockError
+from penstock.plan.network import Network
+from penstock.plan.nodes import Source
+from penstock.spark.lanes.container import pack, unpack
+from penstock.spark.lanes.protocol import Request
+from penstock.spark.lanes.share import Made, Share
+from penstock.spark.lanes.wire import from_bytes, to_bytes, unpacked
+from penstock.spark.stages import staged
+from penstock.spark.state.files import Damaged, Folder
+from penstock.spark.state.records import Attempt, Records
+
+SMALLEST_SNAPSHOT: Final = 4 << 20
+"""Bytes of log below which no snapshot is worth its write."""
+SNAPSHOT_EVERY: Final = 128
+"""Stages of batches after which one is written all the same, so that records and logs can be deleted."""
+
+
+class Keeper:
+    """Lane `request.lane` of a run; `at` is the attempt that the state in memory comes from, None for none."""
+
+    def __init__(self, request: Request) -> None:
+        self.checkpoint = Folder(request.checkpoint)
+        self.folder = self.checkpoint.sub("lanes", str(request.lane))
+        self.network = request.network
+        self.lanes = request.lanes
+        self.lane = request.lane
+        self.share = self._fresh()
+        self.at: str | None = None
+        self._logged = self._snapshot_bytes = self._runs = 0
+
+    def fits(self, request: Request) -> bool:
+        """True where this keeper can serve `request` at all."""
+        return (self.network, self.lanes, self.lane) == (request.network, request.lanes, request.lane)
+
+    def run(self, request: Request, body: bytes) -> tuple[Attempt, Made]:
+        """Runs a stage of a batch on the state that it must start from, and writes its log and results."""
+        if self.at != request.before or (request.before is None and self._touched()):
+            self._rebuild(request)
+        self.at = None
+        tables = [from_bytes(body)] if body else []
+        made = self.share.run(request.stage, tables, request.progress)
+        name = _file(request.batch, request.stage, request.attempt)
+        pieces = {"head": _head(request), "log": body}
+        pieces |= {_RESULT + query: to_bytes(table) for query, table in made.results.items()}
+        self.folder.write(name, pack(pieces))
+        self._logged += len(body)
+        self._runs += 1
+        self.at = request.attempt
+        return self._attempt(request, name, tables, made), made
+
+    def _touched(self) -> bool:
+        """True where the share is not the one that a run starts with."""
+        return self.at is not None or self._logged > 0
+
+    def _attempt(self, request: Request, name: str, tables: list[pa.Table], made: Made) -> Attempt:
+        counters = {
+            "rows_in": sum(t.num_rows for t in tables),
+            "rows_out": {q: t.num_rows for q, t in made.results.items()},
+            "late": {s: list(c) for s, c in self.share.late().items() if any(c)},
+            "seen": self._seen(request.stage, tables),
+            "waiting": not self.share.closed,
+        }
+        lane = f"{request.stage}.{request.lane}"
+        return Attempt(lane, request.attempt, name, tuple(made.results), self._snapshot(request), counters)
+
+    def _seen(self, stage: int, tables: Iterable[pa.Table]) -> dict[str, int]:
+        """The largest timestamp that came in on each stream."""
+        entries = self.share.staged.entries_of(stage)
+        seen: dict[str, int] = {}
+        for table in tables:
+            for entry, train in unpacked(table, entries, self.share.dictionaries) if stage == 0 else ():
+                if isinstance(entry.leaf, Source):
+                    seen[entry.leaf.name] = max(seen.get(entry.leaf.name, int(train.ts[-1])), int(train.ts[-1]))
+        return seen
+
+    def _snapshot(self, request: Request) -> str | None:
+        """Writes the state where the log has outgrown the last one; amortised, a row is written twice."""
+        last = request.stage == self.share.staged.stages - 1
+        grown = self._logged > max(self._snapshot_bytes, SMALLEST_SNAPSHOT)
+        if not last or not (grown or self._runs >= SNAPSHOT_EVERY):
+            return None
+        name = f"{request.batch:012d}-snapshot-{request.attempt}"
+        content = pickle.dumps(self.share, pickle.HIGHEST_PROTOCOL)
+        self.folder.write(name, content)
+        self._logged, self._snapshot_bytes, self._runs = 0, len(content), 0
+        return name
+
+    def _fresh(self) -> Share:
+        try:
+            network: Network = pickle.loads(self.checkpoint.sub("networks").read(self.network))
+        except (FileNotFoundError, Damaged) as error:
+            help_ = "start with the script that it was made from, or with a new checkpoint folder"
+            raise PenstockError(Diagnostic(f"the checkpoint's network cannot be read: {error}", help=help_)) from None
+        return Share(staged(network, self.lanes), self.lane)
+
+    def _rebuild(self, request: Request) -> None:
+        """The state after the attempt `request.before`, from what is on disk."""
+        self.at, self._logged, self._snapshot_bytes, self._runs = None, 0, 0, 0
+        history = self._history(request)
+        self.share, rest = self._start(history)
+        for name in [f for attempts in rest for f in attempts]:
+            self._replay(name)
+        for stage, attempt in enumerate(request.earlier):
+            self._replay(_file(request.batch, stage, attempt))
+        self.at = request.before
+
+    def _history(self, request: Request) -> list[list[Attempt]]:
+        """This lane's attempts in every committed batch before the requested one that is still kept, stage by stage."""
+        records = Records(self.checkpoint)
+        found = []
+        for batch in records.committed():
+            commit = records.commit(batch) if batch < request.batch else None
+            if commit is not None:
+                mine = [a for a in commit.attempts if a.lane.partition(".")[2] == str(self.lane)]
+                found.append(sorted(mine, key=lambda a: int(a.lane.partition(".")[0])))
+        return found
+
+    def _start(self, history: list[list[Attempt]]) -> tuple[Share, list[list[str]]]:
+        """The state to start from, and the files of the batches after it: the newest snapshot that can be read."""
+        problems = []
+        for i in range(len(history) - 1, -1, -1):
+            for name in [a.snapshot for a in history[i] if a.snapshot is not None]:
+                try:
+                    share: Share = pickle.loads(self.folder.read(name))
+                except (Damaged, FileNotFoundError, pickle.UnpicklingError, AttributeError, ImportError) as error:
+                    problems.append(f"{name}: {error}")
+                    continue
+                return share, _files(history[i + 1 :])
+        if history and not history[0][0].file.startswith(f"{0:012d}-"):
+            raise _lost(self.folder, problems or ["there is no snapshot, and the logs do not reach back to the start"])
+        return self._fresh(), _files(history)
+
+    def _replay(self, name: str) -> None:
+        """Runs a logged attempt through the state again; what it makes has been delivered or will be made again."""
+        try:
+            pieces = unpack(self.folder.read(name))
+        except (Damaged, FileNotFoundError) as error:
+            raise _lost(self.folder, [f"{name}: {error}"]) from None
+        head = json.loads(pieces["head"])
+        log = pieces["log"]
+        self.share.run(head["stage"], [from_bytes(log)] if log else [], head["progress"])
+        self._logged += len(log)
+        self._runs += 1
+
+
+_RESULT: Final = "result "
+
+
+def results_of(folder: Folder, attempt: Attempt) -> dict[str, pa.Table]:
+    """What an attempt delivered, by query."""
+    pieces = unpack(folder.read(attempt.file))
+    return {n.removeprefix(_RESULT): from_bytes(c) for n, c in pieces.items() if n.startswith(_RESULT)}
+
+
+def _file(batch: int, stage: int, attempt: str) -> str:
+    return f"{batch:012d}-{stage}-{attempt}"
+
+
+def _files(history: list[list[Attempt]]) -> list[list[str]]:
+    return [[a.file for a in attempts] for attempts in history]
+
+
+def _head(request: Request) -> bytes:
+    head: dict[str, Any] = {"batch": request.batch, "stage": request.stage, "progress": dict(request.progress)}
+    return json.dumps(head).encode()
+
+
+def _lost(folder: Folder, problems: list[str]) -> PenstockError:
+    """State that can be made from nothing on disk: say so rather than give a wrong answer."""
+    help_ = "restore the folder from a backup, or start over with a new checkpoint folder"
+    return PenstockError(Diagnostic(f"the state in {folder.name} cannot be rebuilt", None, tuple(problems), help_))

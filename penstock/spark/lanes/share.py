@@ -1,0 +1,140 @@
+"""One lane's share of a network: its fragments, what waits for them, and what one batch makes of them.
+
+A pure state machine: the state after a batch follows from the state before, the rows and the progress. It holds nothing
+that cannot be pickled, and knows neither Spark nor files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+
+import pyarrow as pa
+
+from penstock.lane.arrow import table_of
+from penstock.lane.routing import Router
+from penstock.lane.runtime import Lane
+from penstock.lane.sweep import Sweeper, of_train
+from penstock.operators.base import Context
+from penstock.operators.columns.dictionary import Dictionaries
+from penstock.operators.columns.train import Train, merge_trains
+from penstock.plan.network import Network, Query
+from penstock.plan.node import Kind
+from penstock.plan.nodes import Table
+from penstock.plan.schema import Schema
+from penstock.settings import Settings
+from penstock.spark.lanes.waiting import Waiting
+from penstock.spark.lanes.wire import packed, unpacked
+from penstock.spark.stages import Entry, Staged
+
+
+@dataclass(slots=True)
+class Made:
+    """What a stage made: `results` by query; `handed` for (lane, entry) of later stages; `progress` of what is handed
+    on."""
+
+    results: dict[str, pa.Table] = field(default_factory=dict)
+    handed: dict[tuple[int, int], pa.Table] = field(default_factory=dict)
+    progress: dict[str, int] = field(default_factory=dict)
+
+
+class Share:
+    """Lane number `lane` of `staged`."""
+
+    def __init__(self, staged: Staged, lane: int, settings: Settings | None = None) -> None:
+        self.staged = staged
+        self.lane = lane
+        self.settings = settings or Settings()
+        self.dictionaries = Dictionaries()
+        self._sweeper = Sweeper(self.dictionaries)
+        self._queries = {q.name: q for q in staged.network.queries}
+        self._lanes = {i: self._started(i) for i in range(len(staged.fragments)) if lane in staged.lanes_of(i)}
+        self._waiting = {e.number: Waiting(e.leaf.schema, self._late(e)) for e in staged.entries}
+        context = Context(self.dictionaries)
+        self._routers = {
+            e.number: Router(e.leaf.schema, e.inlet.route, self.settings.key_groups, staged.lanes, context)
+            for e in staged.entries
+        }
+
+    def _started(self, fragment: int) -> Lane:
+        queries = tuple(Query(o.name, o.root) for o in self.staged.fragments[fragment].outlets)
+        part = Network(queries=queries, sharing=self.staged.network.sharing)
+        return Lane(part, optimized=False, dictionaries=self.dictionaries, settings=self.settings)
+
+    def _late(self, entry: Entry) -> str:
+        return next((s.late for s in self.staged.network.streams if s.name == entry.leaf.name), "keep")
+
+    def run(self, stage: int, rows: Iterable[pa.Table], progress: Mapping[str, int]) -> Made:
+        """One stage of one batch: `rows` in, and every fragment of the stage run up to `progress` of its leaves."""
+        entries = self.staged.entries_of(stage)
+        for table in rows:
+            for entry, train in unpacked(table, entries, self.dictionaries):
+                judged = stage == 0 and not isinstance(entry.leaf, Table)
+                self._waiting[entry.number].add(train, progress[entry.leaf.name], judged=judged)
+        made = Made()
+        for fragment, lane in self._lanes.items():
+            if self.staged.depths[fragment] == stage:
+                self._advance(fragment, lane, progress)
+                self._collect(fragment, lane, made)
+        self._sweep()
+        return made
+
+    def _advance(self, fragment: int, lane: Lane, progress: Mapping[str, int]) -> None:
+        for entry in self.staged.entries:
+            if entry.fragment == fragment:
+                until = progress[entry.leaf.name]
+                lane.push(entry.leaf.name, self._waiting[entry.number].release(until), until)
+        lane.run()
+
+    def _collect(self, fragment: int, lane: Lane, made: Made) -> None:
+        for outlet in self.staged.fragments[fragment].outlets:
+            trains = [t for t in lane.take(outlet.name) if len(t)]
+            if outlet.name in self._queries:
+                if trains:
+                    made.results[outlet.name] = self._shown(outlet.name, trains)
+            else:
+                made.progress[outlet.name] = lane.progress(outlet.name)
+                self._hand_on(outlet.name, outlet.root.kind, trains, made)
+
+    def _shown(self, query: str, trains: Sequence[Train]) -> pa.Table:
+        root = self._queries[query].root
+        signed = root.kind is Kind.RELATION
+        return pa.concat_tables(table_of(t, root.schema, self.dictionaries, signed=signed) for t in trains)
+
+    def _hand_on(self, name: str, kind: Kind, trains: Sequence[Train], made: Made) -> None:
+        if not trains:
+            return
+        whole = merge_trains([t.unplaced() if kind is Kind.RELATION else t for t in trains])
+        for entry in self.staged.entries:
+            if entry.leaf.name != name:
+                continue
+            parts = self._routers[entry.number].split(whole) if entry.inlet.route else self._at_home(entry, whole)
+            for lane, part in enumerate(parts):
+                if len(part):
+                    made.handed[lane, entry.number] = packed(part, entry, self.dictionaries)
+
+    def _at_home(self, entry: Entry, train: Train) -> list[Train]:
+        return [train if lane == entry.home else train.slice(0, 0) for lane in range(self.staged.lanes)]
+
+    def _sweep(self) -> None:
+        if self._sweeper.due():
+            waiting = (of_train(w.train, self._schema(n)) for n, w in self._waiting.items())
+            self._sweeper.sweep(chain(*(lane.held() for lane in self._lanes.values()), *waiting))
+
+    def _schema(self, number: int) -> Schema:
+        return self.staged.entries[number].leaf.schema
+
+    def late(self) -> dict[str, tuple[int, int]]:
+        """Late rows kept and dropped so far, by stream; a stream that several fragments read is counted in the
+        first."""
+        counts: dict[str, tuple[int, int]] = {}
+        for entry in self.staged.entries:
+            waiting = self._waiting[entry.number]
+            counts.setdefault(entry.leaf.name, (waiting.late_kept, waiting.late_dropped))
+        return counts
+
+    @property
+    def closed(self) -> bool:
+        """True where nothing waits any more."""
+        return not any(len(w) for w in self._waiting.values())

@@ -1,0 +1,212 @@
+"""The driver's side of a run: a plan record, the lanes' work, a commit record, the sinks; again for every batch.
+
+Spark's offset log decides what a batch of rows contains. Batches here are numbered on their own, since there are
+batches without rows: one follows where time that has passed can close something. What has a commit record has
+happened; a batch that Spark gives again after a crash is passed over if it has one.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from penstock.plan.network import Query, StreamDefinition
+from penstock.plan.windows import BEGIN, END
+from penstock.settings import Settings
+from penstock.spark.lanes.courier import SCHEMA, Errand, first_stage, later_stage
+from penstock.spark.lanes.keeper import results_of
+from penstock.spark.lanes.protocol import Request
+from penstock.spark.stages import Staged
+from penstock.spark.state.checkpoint import Checkpoint
+from penstock.spark.state.records import Attempt, CommitRecord, PlanRecord
+
+
+class Publisher(Protocol):
+    """Where a query's results go. `publish` may be called again for the same batch, and must then change nothing."""
+
+    def publish(self, batch: int, query: Query, rows: pa.Table) -> None:
+        """Delivers what `query` has to say in `batch`."""
+
+
+@dataclass(slots=True)
+class BatchReport:
+    """What one batch was: its number, whether rows came, how long each part took, what came in and went out."""
+
+    batch: int
+    source: int | None
+    rows_in: int
+    rows_out: Mapping[str, int]
+    seconds: Mapping[str, float] = field(default_factory=dict)
+
+
+class Pipeline:
+    """Runs a staged network's batches over `checkpoint`, one at a time, whoever asks for them."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        staged: Staged,
+        checkpoint: Checkpoint,
+        publishers: Mapping[str, Publisher],
+        relations: Callable[[], DataFrame | None] = lambda: None,
+        settings: Settings | None = None,
+    ) -> None:
+        self.spark = spark
+        self.staged = staged
+        self.checkpoint = checkpoint
+        self.publishers = publishers
+        self.reports: list[BatchReport] = []
+        self._relations = relations
+        self._settings = settings or Settings()
+        self._lock = threading.Lock()
+        self._last = checkpoint.last()
+        if self._last is not None:
+            self._publish(self._last)
+
+    @property
+    def network(self) -> str:
+        """The fingerprint under which the checkpoint has the network."""
+        return self.checkpoint.network
+
+    def on_batch(self, rows: DataFrame, source: int) -> None:
+        """One batch of rows from the sources, through the gate already: what Spark calls."""
+        with self._lock:
+            if self._last is not None and source <= self._last.last_source:
+                return
+            self._run(source, rows)
+
+    def follow_up(self) -> bool:
+        """A batch without rows, where time has passed since the last one that can close something; False where not."""
+        with self._lock:
+            due = self._last is not None and self._progress() != dict(self._last.progress)
+            if due:
+                self._run(None, None)
+            return due
+
+    def close(self) -> None:
+        """The end of time: all time windows close."""
+        with self._lock:
+            self._run(None, None, closing=True)
+
+    def _run(self, source: int | None, rows: DataFrame | None, closing: bool = False) -> None:
+        started = time.perf_counter()
+        number = 0 if self._last is None else self._last.batch + 1
+        plan = self._plan(number, source, closing)
+        if number == 0:
+            loaded = self._relations()
+            rows = loaded if rows is None else rows if loaded is None else rows.unionByName(loaded, True)
+        planned = time.perf_counter()
+        attempts = self._lanes(plan, rows)
+        worked = time.perf_counter()
+        given = source if source is not None else -1 if self._last is None else self._last.last_source
+        commit = CommitRecord(number, source, attempts, self._seen(attempts), plan.progress, given)
+        self.checkpoint.records.put_commit(commit)
+        self._last = commit
+        committed = time.perf_counter()
+        self._publish(commit)
+        published = time.perf_counter()
+        seconds = {"plan": planned - started, "lanes": worked - planned, "commit": committed - worked,
+                   "sinks": published - committed}  # fmt: skip
+        self.reports.append(_report(commit, seconds))
+        self.checkpoint.clean(commit)
+
+    def _plan(self, number: int, source: int | None, closing: bool) -> PlanRecord:
+        """The batch's plan record: the one that a run before a crash has made, or a new one."""
+        kept = self.checkpoint.records.plan(number)
+        if kept is not None and kept.source == source:
+            return kept
+        progress = dict.fromkeys(self._leaves(), END) if closing else self._progress()
+        plan = PlanRecord(number, source, self.network, progress, self.staged.lanes)
+        self.checkpoint.records.put_plan(plan)
+        return plan
+
+    def _leaves(self) -> list[str]:
+        return [s.name for s in self.staged.network.streams] + [r.name for r in self.staged.network.relations]
+
+    def _progress(self) -> dict[str, int]:
+        """How far each stream's time has come, by what the batches before have seen; relations are complete at once."""
+        last = self._last
+        before: Mapping[str, int] = {} if last is None else last.progress
+        seen: Mapping[str, int] = {} if last is None else last.seen
+        progress = {r.name: END for r in self.staged.network.relations}
+        for stream in self.staged.network.streams:
+            reached = seen[stream.name] - self._skew_us(stream) if stream.name in seen else BEGIN
+            progress[stream.name] = max(reached, before.get(stream.name, BEGIN))
+        return progress
+
+    def _skew_us(self, stream: StreamDefinition) -> int:
+        return self._settings.skew_us if stream.within_us is None else stream.within_us
+
+    def _lanes(self, plan: PlanRecord, rows: DataFrame | None) -> tuple[Attempt, ...]:
+        """The work of all lanes, stage after stage, as one Spark job."""
+        lanes = self.staged.lanes
+        before = {} if self._last is None else last_attempts(self._last, self.staged.stages)
+        for stage in range(self.staged.stages):
+            errand = Errand(self._request(plan, stage), before, stage == self.staged.stages - 1)
+            if stage == 0:
+                given = self._empty() if rows is None else rows.withColumn("_row", F.monotonically_increasing_id())
+                work = given.repartitionById(lanes, F.col("_lane")).mapInArrow(first_stage(errand), SCHEMA)
+            else:
+                spread = work.repartitionById(lanes, F.col("lane").cast("int"))
+                work = spread.mapInArrow(later_stage(errand), SCHEMA)
+        listed = [Attempt(**a) for row in work.collect() for a in json.loads(bytes(row["body"]))]
+        return tuple(sorted(listed, key=lambda a: a.lane))
+
+    def _empty(self) -> DataFrame:
+        return self.spark.range(0).select(F.col("id").cast("int").alias("_lane"), F.col("id").alias("_row"))
+
+    def _request(self, plan: PlanRecord, stage: int) -> Request:
+        return Request(
+            checkpoint=self.checkpoint.folder.name,
+            run=self.checkpoint.run,
+            network=self.network,
+            lane=-1,
+            lanes=self.staged.lanes,
+            batch=plan.batch,
+            stage=stage,
+            before=None,
+            attempt="",
+            progress=plan.progress,
+        )
+
+    def _seen(self, attempts: Sequence[Attempt]) -> dict[str, int]:
+        seen = {} if self._last is None else dict(self._last.seen)
+        for attempt in attempts:
+            for stream, ts in attempt.counters["seen"].items():
+                seen[stream] = max(ts, seen.get(stream, ts))
+        return seen
+
+    def _publish(self, commit: CommitRecord) -> None:
+        """Hands every query's committed rows to its sink, lane after lane."""
+        found: dict[str, list[pa.Table]] = {}
+        for attempt in commit.attempts:
+            if attempt.queries:
+                for query, table in results_of(self.checkpoint.lane(attempt), attempt).items():
+                    found.setdefault(query, []).append(table)
+        for name, tables in found.items():
+            self.publishers[name].publish(commit.batch, self.staged.network.query(name), pa.concat_tables(tables))
+
+
+def last_attempts(commit: CommitRecord, stages: int) -> dict[int, str]:
+    """For each lane, the attempt of the last stage: what its state comes from."""
+    ends = [a for a in commit.attempts if a.lane.startswith(f"{stages - 1}.")]
+    return {int(a.lane.partition(".")[2]): a.attempt for a in ends}
+
+
+def _report(commit: CommitRecord, seconds: Mapping[str, float]) -> BatchReport:
+    out: dict[str, int] = {}
+    rows_in = 0
+    for attempt in commit.attempts:
+        counters: Mapping[str, Any] = attempt.counters
+        rows_in += counters["rows_in"] if attempt.lane.startswith("0.") else 0
+        for query, count in counters["rows_out"].items():
+            out[query] = out.get(query, 0) + count
+    return BatchReport(commit.batch, commit.source, rows_in, out, seconds)

@@ -1,0 +1,140 @@
+"""The checkpoint folder of a run: who holds it, which network it belongs to, its records, and what may be deleted.
+
+format.json      the format, the run's identity, the number of lanes
+lock             who runs on it: host, process, since when
+networks/        each network that has run, by fingerprint
+plans/ commits/  the records of batches
+lanes/<n>/       a lane's logs, results and snapshots
+spark/           Spark's own offset log
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import pickle
+import socket
+import time
+import uuid
+from typing import Any, Final
+
+from penstock.errors import Diagnostic, PenstockError
+from penstock.plan.network import Network
+from penstock.spark.state.files import Folder
+from penstock.spark.state.records import Attempt, CommitRecord, Records, batch_of
+
+FORMAT: Final = 1
+CLEAN_EVERY: Final = 64
+"""Batches between two looks for what may be deleted."""
+
+
+class Checkpoint:
+    """The folder `name`, opened for `network` on `lanes` lanes; `lanes` of an older run win, since its keys are
+    dealt."""
+
+    def __init__(self, name: str, network: Network, lanes: int) -> None:
+        self.folder = Folder(name)
+        self.records = Records(self.folder)
+        written = self._format()
+        if written is None:
+            written = {"format": FORMAT, "run": uuid.uuid4().hex, "lanes": lanes}
+            self.folder.write("format.json", json.dumps(written).encode())
+        self.run: str = written["run"]
+        self.lanes: int = written["lanes"]
+        self._lock()
+        self.network = self._registered(network)
+
+    def _format(self) -> dict[str, Any] | None:
+        try:
+            written: dict[str, Any] = json.loads(self.folder.read("format.json"))
+        except FileNotFoundError:
+            return None
+        if written["format"] != FORMAT:
+            help_ = "run it with the version that wrote it, or start with a new checkpoint folder"
+            raise PenstockError(Diagnostic(f"the checkpoint has format {written['format']}, not {FORMAT}", help=help_))
+        return written
+
+    def _registered(self, network: Network) -> str:
+        """The fingerprint of `network`, under which it is kept; another one than the checkpoint's is refused."""
+        content = pickle.dumps(network, pickle.HIGHEST_PROTOCOL)
+        fingerprint = hashlib.sha256(repr((network.streams, network.relations, network.queries)).encode()).hexdigest()
+        name = fingerprint[:16]
+        kept = self.folder.sub("networks").names()
+        if kept and name not in kept:
+            raise PenstockError(
+                Diagnostic("the script has changed since this checkpoint was made",
+                           help="run the old script, or start with a new checkpoint folder")
+            )  # fmt: skip
+        if not kept:
+            self.folder.sub("networks").write(name, content)
+        return name
+
+    def _lock(self) -> None:
+        """Says that this process runs here; another one that lives on this host is named and obeyed."""
+        try:
+            owner: dict[str, Any] = json.loads(self.folder.read("lock"))
+        except FileNotFoundError:
+            owner = {}
+        if owner and owner["host"] == socket.gethostname() and owner["process"] != os.getpid() and _lives(owner):
+            what = f"the checkpoint {self.folder.name} is in use by process {owner['process']} on {owner['host']}"
+            help_ = "stop that run, or choose another checkpoint folder"
+            raise PenstockError(Diagnostic(what, notes=(f"since {owner['since']}",), help=help_))
+        mine = {"host": socket.gethostname(), "process": os.getpid(), "started": _started(os.getpid()),
+                "since": time.strftime("%Y-%m-%d %H:%M:%S")}  # fmt: skip
+        self.folder.write("lock", json.dumps(mine).encode())
+
+    def unlock(self) -> None:
+        """Ends the use of the folder."""
+        self.folder.remove("lock")
+
+    def last(self) -> CommitRecord | None:
+        """The last batch that has happened."""
+        committed = self.records.committed()
+        return self.records.commit(committed[-1]) if committed else None
+
+    def lane(self, attempt: Attempt) -> Folder:
+        """Where the files of an attempt lie."""
+        return self.folder.sub("lanes", attempt.lane.partition(".")[2])
+
+    def clean(self, last: CommitRecord) -> None:
+        """Deletes, now and then, what no restart can need: all before the second newest snapshot of every lane."""
+        if last.batch % CLEAN_EVERY:
+            return
+        commits = [c for c in (self.records.commit(b) for b in self.records.committed()) if c is not None]
+        needed = {lane: _second_snapshot(commits, lane) for lane in range(self.lanes)}
+        for lane, batch in needed.items():
+            folder = self.folder.sub("lanes", str(lane))
+            for name in folder.names():
+                if batch_of(name.replace("-", ".")) < batch:
+                    folder.remove(name)
+        oldest = min(needed.values())
+        for records in (self.records.plans, self.records.commits):
+            for name in records.names():
+                if batch_of(name) < oldest:
+                    records.remove(name)
+
+
+def _second_snapshot(commits: list[CommitRecord], lane: int) -> int:
+    """The batch of a lane's second newest snapshot; 0 where it has none to spare."""
+    ends = [c.batch for c in commits for a in c.attempts if a.snapshot and a.lane.endswith(f".{lane}")]
+    return ends[-2] if len(ends) > 1 else 0
+
+
+def _lives(owner: dict[str, Any]) -> bool:
+    """True while the process that wrote a lock runs: the same number and the same start."""
+    return owner["started"] is not None and bool(_started(owner["process"]) == owner["started"])
+
+
+def _started(process: int) -> str | None:
+    """When a process started, as its system counts; None where it is gone."""
+    try:
+        with open(f"/proc/{process}/stat", encoding="utf-8") as stat:
+            return stat.read().rpartition(")")[2].split()[19]
+    except OSError:
+        pass
+    try:
+        os.kill(process, 0)
+    except OSError:
+        return None
+    return "unknown"
