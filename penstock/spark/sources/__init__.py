@@ -14,12 +14,18 @@ from penstock.plan.secrets import resolve
 from penstock.spark.errors import explained
 from penstock.spark.sources.columns import IDENTITY, PINNED, VERDICT, checked_names, name
 from penstock.spark.sources.files import COLUMNAR, TEXT, open_columns, open_lines
+from penstock.spark.sources.kafka import open_kafka
+from penstock.spark.sources.others import open_other, open_rate, open_socket
 from penstock.spark.sources.read import Reading
 from penstock.spark.sources.stamps import stamped, without_good_text
 
 OPENERS: Final[Mapping[str, Callable[[Reading], DataFrame]]] = {
     **dict.fromkeys(TEXT, open_lines),
     **dict.fromkeys(COLUMNAR, open_columns),
+    "kafka": open_kafka,
+    "socket": open_socket,
+    "rate": open_rate,
+    "rate-micro-batch": open_rate,
 }
 """For each format, who opens it; any other format is Spark's to find."""
 
@@ -45,7 +51,7 @@ def open_relation(
 
 
 def _open(reading: Reading) -> DataFrame:
-    return OPENERS[reading.format](reading)
+    return OPENERS.get(reading.format, open_other)(reading)
 
 
 def _reading(

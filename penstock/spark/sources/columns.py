@@ -32,6 +32,7 @@ EXTRA: Final = (*STAMPS, *IDENTITY, *VERDICT)
 PINNED: Final = {
     "spark.sql.files.maxPartitionBytes": "16m",
     "spark.sql.files.openCostInBytes": "16m",
+    "spark.sql.legacy.parquet.nanosAsLong": "true",
     "spark.sql.streaming.unsupportedOperationCheck": "false",
 }
 """Where a file is split must depend on the file alone, not on the number of cores: an opening as dear as a whole split

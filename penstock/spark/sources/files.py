@@ -12,7 +12,7 @@ from penstock.errors import Diagnostic, PenstockError, suggestion
 from penstock.spark.errors import explained
 from penstock.spark.sources.columns import ROW_IN_PARTITION, Identity, identified
 from penstock.spark.sources.read import Reading
-from penstock.spark.sources.text import LineFormat, line_format, parse
+from penstock.spark.sources.text import LineFormat, line_format, parse, timestamp_unit
 from penstock.spark.sources.typed import cast, file_schema, same_types
 
 TEXT: Final = ("csv", "json")
@@ -41,13 +41,14 @@ def open_lines(reading: Reading) -> DataFrame:
 def open_columns(reading: Reading) -> DataFrame:
     """Parquet or ORC, checked against the files that are there when the run starts."""
     path = _path(reading)
-    options = reading.without("path")
+    unit = timestamp_unit(reading.what, reading.options)
+    options = reading.without("path", "timestamp_unit")
     found = _schema_of_files(reading, path)
     if found is not None:
-        same_types(reading.what, reading.schema, found)
+        same_types(reading.what, reading.schema, found, unit)
     read = reading.reader(reading.format, options).schema(file_schema(reading.schema, found)).load(path)
     row = F.col("_metadata.row_index") if reading.format == "parquet" else _place_in_split()
-    return cast(identified(read, _identity(row), "*"), reading.schema)
+    return cast(identified(read, _identity(row), "*"), reading.schema, unit)
 
 
 def _path(reading: Reading) -> str:

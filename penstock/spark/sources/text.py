@@ -7,7 +7,7 @@ taken for an instant without being told its unit: `timestamp_unit = 'ms'`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -21,7 +21,8 @@ from penstock.plan.types import STRING
 from penstock.spark.sources.columns import IDENTITY, article, first_reason, quoted, spark_type
 
 FORMATS: Final = ("csv", "json")
-UNITS: Final = {"s": 1_000_000, "ms": 1_000, "us": 1}
+UNITS: Final = {"s": "1000000", "ms": "1000", "us": "1", "ns": "0.001"}
+"""Microseconds in each unit that a number for a timestamp may have."""
 PARSED: Final = "_parsed"
 CORRUPT: Final = "_corrupt"
 NO_ROW: Final = {"csv": "the number of columns is wrong", "json": "not a JSON object"}
@@ -52,9 +53,7 @@ def line_format(what: str, format: str, schema: Schema, options: Mapping[str, st
     if format not in FORMATS:
         raise PenstockError(unknown(f"format of {what}", format, FORMATS))
     made = LineFormat(format, schema, options)
-    unit = made.option("timestamp_unit")
-    if unit is not None and unit not in UNITS:
-        raise PenstockError(unknown(f"timestamp_unit of {what}", unit, tuple(UNITS)))
+    timestamp_unit(what, options)
     if (made.option("multiLine") or "false").lower() == "true":
         raise PenstockError(
             Diagnostic(
@@ -64,16 +63,30 @@ def line_format(what: str, format: str, schema: Schema, options: Mapping[str, st
     return made
 
 
-def parse(lines: DataFrame, form: LineFormat, line: str = "value") -> DataFrame:
+def timestamp_unit(what: str, options: Mapping[str, str]) -> str | None:
+    """The unit of numbers for timestamps, where one is declared."""
+    unit = next((v for k, v in options.items() if k.lower() == "timestamp_unit"), None)
+    if unit is not None and unit not in UNITS:
+        raise PenstockError(unknown(f"timestamp_unit of {what}", unit, tuple(UNITS)))
+    return unit
+
+
+def parse(lines: DataFrame, form: LineFormat, keep: Sequence[str] = ()) -> DataFrame:
     """The declared columns, `_arrival` and identity, `_bad`, and `_raw` (every row's, here) from lines in column
-    `line`."""
-    raw = F.col(line)
-    keep = [F.col(c) for c in ("_arrival", *IDENTITY)]
+    `value`; the columns `keep` stay."""
+    raw = F.col("value")
+    kept = [F.col(c) for c in (*keep, "_arrival", *IDENTITY)]
     known = [F.col("_bad")] if "_bad" in lines.columns else [F.lit(None).cast("string").alias("_bad")]
-    read = lines.select(raw.alias("_raw"), *keep, *known, _parsed(raw, form, typed=True).alias(PARSED))
+    read = lines.select(
+        F.make_valid_utf8(raw).alias("_raw"),
+        F.is_valid_utf8(raw).alias("_text"),
+        *kept,
+        *known,
+        _parsed(raw, form, typed=True).alias(PARSED),
+    )
     values = [_value(f, form).alias(f.name) for f in form.schema]
     bad = F.coalesce(F.col("_bad"), first_reason(_reasons(form)))
-    return read.select(*values, *keep, bad.alias("_bad"), F.col("_raw"))
+    return read.select(*values, *kept, bad.alias("_bad"), F.col("_raw"))
 
 
 def _parsed(raw: Column, form: LineFormat, *, typed: bool) -> Column:
@@ -122,14 +135,19 @@ def _timestamp(text: Column, form: LineFormat) -> Column:
         read = F.when(dated, text.try_cast("timestamp"))
     if unit is None:
         return read
-    micros = F.try_multiply(text.try_cast(_EXACT), F.lit(UNITS[unit])).try_cast("bigint")
-    return F.coalesce(F.timestamp_micros(micros), read)
+    return F.coalesce(F.timestamp_micros(micros(text, unit)), read)
+
+
+def micros(number: Column, unit: str) -> Column:
+    """A number of `unit` in whole microseconds; NULL where there are too many."""
+    return F.try_multiply(number.try_cast(_EXACT), F.lit(UNITS[unit]).cast("decimal(10,3)")).try_cast("bigint")
 
 
 def _reasons(form: LineFormat) -> list[tuple[Column, Column | str]]:
     parsed, raw = F.col(PARSED), F.col("_raw")
     reasons: list[tuple[Column, Column | str]] = [
         (raw.isNull() | (F.trim(raw) == ""), "the value is empty"),
+        (~F.col("_text"), "not a text in UTF-8"),
         (parsed.isNull() | parsed[CORRUPT].isNotNull(), _diagnosis(form)),
     ]
     if form.format == "json":

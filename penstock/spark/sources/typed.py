@@ -12,6 +12,7 @@ from pyspark.sql import types as S
 from penstock.errors import Diagnostic, PenstockError, suggestion
 from penstock.plan.schema import Field, Schema
 from penstock.spark.sources.columns import IDENTITY, article, first_reason, name, quoted, spark_type
+from penstock.spark.sources.text import micros
 
 _WIDENS: Final[Mapping[str, tuple[str, ...]]] = {
     "int": ("tinyint", "smallint"),
@@ -23,14 +24,15 @@ _WIDENS: Final[Mapping[str, tuple[str, ...]]] = {
 """For each of our types, the types in files that every value of is taken without loss."""
 
 
-def same_types(what: str, schema: Schema, found: Mapping[str, str]) -> None:
-    """Refuses declared columns that files do not have, or have with a type that loses values; all at once."""
-    mistakes = [m for f in schema if (m := _mistake(what, f, found))]
+def same_types(what: str, schema: Schema, found: Mapping[str, str], unit: str | None = None) -> None:
+    """Refuses declared columns that files do not have, or have with a type that loses values; all at once.
+    `unit` is that of numbers for timestamps."""
+    mistakes = [m for f in schema if (m := _mistake(what, f, found, unit))]
     if mistakes:
         raise PenstockError(*mistakes)
 
 
-def _mistake(what: str, field: Field, found: Mapping[str, str]) -> Diagnostic | None:
+def _mistake(what: str, field: Field, found: Mapping[str, str], unit: str | None = None) -> Diagnostic | None:
     actual = _called(field.name, found)
     if actual is None:
         listed = (f"columns: {', '.join(f'{n} {t}' for n, t in found.items())}",)
@@ -38,13 +40,17 @@ def _mistake(what: str, field: Field, found: Mapping[str, str]) -> Diagnostic | 
             f"{what}: there is no column '{field.name}'", notes=listed, help=suggestion(field.name, found)
         )
     kind = found[actual]
-    if kind == spark_type(field.type).simpleString() or _fits(field, kind):
+    if kind == spark_type(field.type).simpleString() or _fits(field, kind, unit):
         return None
-    return Diagnostic(f"{what}: column '{field.name}' is {kind} in the files, not {article(field.type)}",
-                      help=f"declare it as {kind}")  # fmt: skip
+    number = field.type.name == "timestamp" and kind == "bigint"
+    help = "say in which unit: timestamp_unit = 's', 'ms', 'us' or 'ns'" if number else f"declare it as {kind}"
+    message = f"{what}: column '{field.name}' is {kind} in the files, not {article(field.type)}"
+    return Diagnostic(message, help=help)
 
 
-def _fits(field: Field, kind: str) -> bool:
+def _fits(field: Field, kind: str, unit: str | None) -> bool:
+    if field.type.name == "timestamp" and kind == "bigint":
+        return unit is not None
     if kind.partition("(")[0] in _WIDENS.get(field.type.name, ()):
         return True
     if field.type.name == "decimal" and kind.startswith("decimal("):
@@ -65,24 +71,26 @@ def file_schema(schema: Schema, found: Mapping[str, str] | None) -> str:
     return ", ".join(f"{quoted(f.name)} {found[_called(f.name, found) or f.name]}" for f in schema)
 
 
-def cast(frame: DataFrame, schema: Schema) -> DataFrame:
+def cast(frame: DataFrame, schema: Schema, unit: str | None = None) -> DataFrame:
     """The declared columns of `frame` in our types, with `_bad` and `_raw` (the row as JSON)."""
     present = {f.name.lower(): f for f in frame.schema}
     kinds = {f.name: present[f.name.lower()].dataType for f in schema}
-    values = [_value(f, kinds[f.name]).alias(f.name) for f in schema]
-    wrong = [(name(f.name).isNotNull() & _value(f, kinds[f.name]).isNull(), f"{f.name} is not {article(f.type)}")
+    values = [_value(f, kinds[f.name], unit).alias(f.name) for f in schema]
+    wrong = [(name(f.name).isNotNull() & _value(f, kinds[f.name], unit).isNull(), f"{f.name} is not {article(f.type)}")
              for f in schema if kinds[f.name] != spark_type(f.type)]  # fmt: skip
     bad = first_reason(wrong)
     raw = F.to_json(F.struct(*[name(n) for n in schema.names]))
     return frame.select(*values, "_arrival", *IDENTITY, bad.alias("_bad"), raw.alias("_raw"))
 
 
-def _value(field: Field, kind: S.DataType) -> Column:
+def _value(field: Field, kind: S.DataType, unit: str | None) -> Column:
     wanted, column = spark_type(field.type), name(field.name)
     if kind == wanted:
         return column
     if field.type.name == "interval" and isinstance(kind, S.DayTimeIntervalType):
         return (F.unix_micros(F.timestamp_micros(F.lit(0)) + column)).cast("bigint")
+    if unit is not None and field.type.name == "timestamp" and not isinstance(kind, S.TimestampNTZType):
+        return F.timestamp_micros(micros(column, unit))
     return column.try_cast(wanted)
 
 
