@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from penstock.cql.binder.aggregates import aggregate_pieces
+from penstock.cql.binder.calls import is_aggregate
 from penstock.cql.binder.catalog import Catalog
-from penstock.cql.binder.expressions import ExpressionBinder, is_aggregate
+from penstock.cql.binder.expressions import ExpressionBinder
 from penstock.cql.binder.problems import Problems
 from penstock.cql.binder.scopes import Entry, Scope
 from penstock.cql.dialect import parser

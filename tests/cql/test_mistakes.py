@@ -29,7 +29,10 @@ BINDING = [
         None,
     ),
     ("CREATE STREAM «orders» (x INT)", "there is a stream named 'orders' already", None),
+    ("SELECT «Istrem»(*) FROM orders [Now]", "unknown function 'Istrem'", "did you mean 'istream'?"),
+    ('SELECT id FROM orders WHERE customer = «"Bob"»', "unknown column 'Bob'", "a string is written 'Bob'"),
     # types
+    ("SELECT «cast(o.day AS double)» FROM orders [Now] o, people", "cannot cast o.day, a date, to double", None),
     ("SELECT «id + customer» FROM orders", "'+' does not take (int, string)", "cast"),
     ("SELECT id FROM orders WHERE «price»", "WHERE needs a condition, and this is double", None),
     ("SELECT id FROM orders WHERE id = 1 AND «price»", "WHERE needs a condition, and this is double", None),
@@ -278,6 +281,8 @@ GRAMMAR = [
         "expected an expression, found 'order'",
         'quote a reserved word: "order"',
     ),
+    ("CREATE STREAM s («order» INT)", "expected a column, found 'order'", 'quote a reserved word: "order"'),
+    ("SELECT id AS «end» FROM orders", "expected a name, found 'end'", 'quote a reserved word: "end"'),
     ("SELECT «a.b.c» FROM orders", "a column has one qualifier at most", None),
     ("SELECT INTERVAL «id» FROM orders", "expected a duration, such as INTERVAL '10' MINUTE, found 'id'", None),
     ("SELECT «12e» FROM orders", "'12e' is no number", None),
@@ -345,6 +350,11 @@ def test_nothing_follows_from_what_is_broken() -> None:
     check(
         "SELECT a.x, b.id, y FROM «nowhere» [Rows 3] a, bids [Now] b WHERE a.id = b.id AND z = 3",
         "unknown stream or relation 'nowhere'",
+    )
+    check(
+        "SELECT n.id FROM «nowhere» n WHERE EXISTS (SELECT * FROM bids [Now] WHERE bids.id = n.x AND bids.«idd» = n.y)",
+        "unknown stream or relation 'nowhere'",
+        "unknown column 'idd'",
     )
     check("SELECT x FROM orders [Rows «0»], bids [Now]", "a window's size of 0 is too small")
     check("SELECT «idd» + 1 AS a, lower(«cust») FROM orders WHERE customer IN (SELECT «namee» FROM people)",

@@ -7,11 +7,12 @@ from typing import Final
 
 from sqlglot import exp
 
+from penstock.cql.binder.calls import names_of
 from penstock.cql.binder.core import Binder, require_relation
-from penstock.cql.binder.expressions import ExpressionBinder, members, names_of
-from penstock.cql.binder.scopes import OUTER, Scope
+from penstock.cql.binder.expressions import ExpressionBinder, members
+from penstock.cql.binder.scopes import BOUNDS, OUTER, Scope
 from penstock.cql.binder.sources import Bound
-from penstock.cql.grammar.syntax import Item, Select
+from penstock.cql.grammar.syntax import Item, Select, Star
 from penstock.errors import Span
 from penstock.plan.expressions import Expression, columns, conjunction, conjuncts
 from penstock.plan.node import Kind, Node
@@ -54,6 +55,18 @@ def conditions(select: Select) -> list[exp.Expr]:
     return [part for condition in given for part in members(condition, exp.And)]
 
 
+def outputs_and_having(select: Select) -> list[exp.Expr]:
+    """The expressions of the select list, and HAVING."""
+    values = [o.value for o in select.outputs if not isinstance(o.value, Star)]
+    return [*values, *([select.having] if select.having is not None else [])]
+
+
+def _names_bounds(select: Select) -> bool:
+    """True where a part of `select` names a window's bounds."""
+    parts = [*outputs_and_having(select), *conditions(select), *select.group]
+    return any(isinstance(n, exp.Column) and n.name.lower() in BOUNDS for p in parts for n in p.walk())
+
+
 def is_sub_query_condition(node: exp.Expr) -> bool:
     """True for [NOT] IN (query) and [NOT] EXISTS."""
     while isinstance(node, exp.Not | exp.Paren):
@@ -73,7 +86,6 @@ class Need:
 def bind_body(
     select: Select,
     entries: list[Bound],
-    bounds: bool,
     binder: Binder,
     need: Need | None = None,
     outer: Scope | None = None,
@@ -81,6 +93,7 @@ def bind_body(
 ) -> Body:
     """FROM and WHERE of `select`. A lone unwindowed stream stays one where there is no `need`, unless conditions with
     sub-queries make it [Now]. `correlates` lets WHERE read the `outer` query."""
+    bounds = _names_bounds(select)
     scope = make_scope(entries, bounds, select, binder, outer)
     sub_queries = tuple(c for c in conditions(select) if is_sub_query_condition(c))
     plain, correlated = bind_conditions(select, scope, binder, correlates)

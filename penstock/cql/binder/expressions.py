@@ -8,15 +8,12 @@ from typing import Any, Final
 
 from sqlglot import exp
 
-from penstock.cql.binder.catalog import Catalog
+from penstock.cql.binder.calls import CallBinder
 from penstock.cql.binder.literals import as_decimal, literal, negated
-from penstock.cql.binder.problems import Problems
-from penstock.cql.binder.scopes import Scope
-from penstock.cql.grammar.syntax import CastTo, Duration, FunctionCall, Name, SubQuery, span_of
-from penstock.errors import PenstockError, suggestion
-from penstock.plan import aggregates, functions
-from penstock.plan.expressions import Column, Expression, Literal, transform
-from penstock.plan.types import BOOLEAN, INTERVAL, NULL, STRING
+from penstock.cql.grammar.syntax import CastTo, Duration, FunctionCall, SubQuery, span_of
+from penstock.plan import functions
+from penstock.plan.expressions import Expression, Literal
+from penstock.plan.types import BOOLEAN, INTERVAL, NULL
 
 _BINARY: Final[dict[type[exp.Expr], str]] = {
     exp.EQ: "=",
@@ -46,23 +43,14 @@ SUB_QUERY_HELP: Final = (
 
 
 @dataclass(slots=True)
-class ExpressionBinder:
-    """Binds expressions over `scope`. `clause` names where they stand, for messages.
+class ExpressionBinder(CallBinder):
+    """Binds expressions over `scope`.
 
     `instead`, where given, is asked about each part first: (True, result) where it knows the part, else (False, None).
-    Grouped queries give
-    one that knows keys and aggregates.
+    Grouped queries give one that knows keys and aggregates.
     """
 
-    scope: Scope
-    catalog: Catalog
-    clause: str
     instead: Callable[[exp.Expr], tuple[bool, Expression | None]] | None = None
-
-    @property
-    def problems(self) -> Problems:
-        """Where mistakes go."""
-        return self.catalog.problems
 
     def bind(self, node: exp.Expr) -> Expression | None:
         """The plan's expression for `node`, None where it is wrong, which has been reported."""
@@ -87,28 +75,6 @@ class ExpressionBinder:
             )
             return None
         return bound
-
-    def call(self, node: exp.Expr, name: str, *arguments: Expression | None) -> Expression | None:
-        """A call of `name`, None where an argument is None or the call has no type."""
-        given = [a for a in arguments if a is not None]
-        if len(given) < len(arguments):
-            return None
-        return self.problems.guarded(lambda: self._called(name, given), span_of(node))
-
-    def _called(self, name: str, arguments: list[Expression]) -> Expression:
-        """The call; where there is none, the message names columns as the query does."""
-        try:
-            return functions.call(name, *arguments)
-        except PenstockError:
-            functions.call(name, *(transform(a, self._shown) for a in arguments))
-            raise
-
-    def _shown(self, part: Expression) -> Expression:
-        return Column(self.scope.shown(part.name), part.type) if isinstance(part, Column) else part
-
-    def column(self, node: exp.Column) -> Expression | None:
-        """The column that `node` names."""
-        return self.scope.resolve(*names_of(node))
 
     def connective(self, node: exp.And | exp.Or) -> Expression | None:
         """AND and OR: a chain of them is one call."""
@@ -211,47 +177,12 @@ class ExpressionBinder:
         value = self.bind(node.this)
         if value is None:
             return None
-        made = self.problems.guarded(lambda: functions.cast(value, node.args["to"]), span_of(node))
-        if isinstance(made, Literal) and isinstance(value, Literal) and made.value is None and value.value is not None:
-            self.problems.report(f"{value.value!r} is no {node.args['to']}", span_of(node.this))
+        made = self.made(node, lambda part: functions.cast(part, node.args["to"]), value)
+        constant = value.value if isinstance(value, Literal) else None
+        if node.args.get("typed") and isinstance(made, Literal) and made.value is None:
+            self.problems.report(f"{constant!r} is no {node.args['to']}", span_of(node.this))
             return None
         return made
-
-    def function(self, node: FunctionCall) -> Expression | None:
-        """A scalar function; an aggregate has no place where this is asked."""
-        if is_aggregate(node):
-            self.problems.report(
-                f"aggregate {node.this.lower()} has no place in {self.clause}",
-                span_of(node),
-                help="aggregates stand in the select list and in HAVING, not inside one another",
-            )
-            return None
-        if node.args.get("star") or node.args.get("distinct"):
-            self.problems.report(f"{node.this.lower()} is no aggregate: it takes neither * nor DISTINCT", span_of(node))
-            return None
-        arguments = [self._argument(a) for a in node.expressions]
-        if node.this.lower() in functions.known_functions():
-            return self.call(node, node.this, *arguments)
-        self._report_unknown(node)
-        return None
-
-    def _report_unknown(self, node: FunctionCall) -> None:
-        named = [n for n in (*functions.known_functions(), *aggregates.NAMES) if n[0].isalpha()]
-        known = sorted({*named, *functions.user_functions.aggregates})
-        alike = [n for n in known if n[0] == node.this[0].lower()] or known
-        notes = (f"known: {', '.join(alike)}",)
-        self.problems.report(
-            f"unknown function '{node.this}'", node.args["name_span"], notes, suggestion(node.this, known)
-        )
-
-    def _argument(self, node: exp.Expr) -> Expression | None:
-        """An argument; the name of a relation that is no column's is the name itself (section 4.1.1's `lookup(a,
-        T)`)."""
-        if isinstance(node, exp.Column) and not node.args.get("table"):
-            relation = self.catalog.relation_named(node.name)
-            if relation is not None and self.scope.peek(*names_of(node)) is None:
-                return Literal(relation, STRING)
-        return self.bind(node)
 
     def misplaced(self, node: exp.Expr) -> None:
         """A sub-query where none may stand."""
@@ -262,12 +193,6 @@ class ExpressionBinder:
         self.problems.report(
             "a row of values has no place here", span_of(node), help="it stands left of IN (SELECT ...) alone"
         )
-
-
-def names_of(node: exp.Column) -> tuple[Name | None, Name]:
-    """The qualifier and the name that `node` was written with."""
-    table, column = node.args.get("table"), node.this
-    return (Name(table.this, span_of(table)) if table is not None else None), Name(column.this, span_of(column))
 
 
 def members(node: exp.Expr, kind: type[exp.Expr]) -> Iterator[exp.Expr]:
@@ -282,13 +207,6 @@ def members(node: exp.Expr, kind: type[exp.Expr]) -> Iterator[exp.Expr]:
             stack.append(inside)
         else:
             yield part
-
-
-def is_aggregate(node: exp.Expr) -> bool:
-    """True for a call of an aggregate, built in or a user's."""
-    if not isinstance(node, FunctionCall):
-        return False
-    return aggregates.is_aggregate(node.this) or node.this.lower() in functions.user_functions.aggregates
 
 
 def _suited(bound: Expression, node: exp.Expr, beside: Expression) -> Expression:

@@ -3,13 +3,14 @@ it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from sqlglot import exp
 
 from penstock.cql.binder.aggregates import Pieces, aggregate_pieces
-from penstock.cql.binder.expressions import ExpressionBinder, is_aggregate, names_of
+from penstock.cql.binder.calls import is_aggregate, names_of
+from penstock.cql.binder.expressions import ExpressionBinder
 from penstock.cql.binder.scopes import BOUNDS
 from penstock.cql.grammar.syntax import FunctionCall, Output, span_of
 from penstock.errors import Span
@@ -27,11 +28,11 @@ _ONE_ROW: Final = Literal(True, BOOLEAN)
 class Grouping:
     """Collects keys and aggregates while the select list and HAVING are bound.
 
-    `kept` are columns that the window itself needs; with `windowed` the result has a window's bounds besides.
-
-    `before` binds over the rows that are grouped. `after` are the bounds of a window that only the result has. `guard`
-    is a condition that
-    cannot be applied to the rows before the window counts them: aggregates skip the rows that do not meet it.
+    before    binds over the rows that are grouped
+    after     the bounds of a window that only the result has, as far as they may be named
+    guard     a condition that cannot be applied before the window counts the rows: aggregates skip what fails it
+    windowed  the result has the bounds of a window as its last columns
+    kept      columns that the window itself reads
     """
 
     before: ExpressionBinder
@@ -46,8 +47,7 @@ class Grouping:
     broken: bool = False
 
     def add_keys(self, group: tuple[exp.Expr, ...], outputs: tuple[Output, ...]) -> None:
-        """The keys of GROUP BY: columns, expressions, and aliases of the select list where no column has the name.
-        False where one is wrong."""
+        """The keys of GROUP BY: columns, expressions, and aliases of the select list where no column has the name."""
         for node in group:
             if isinstance(node, exp.Column) and self._bound_of_window(node) is not None:
                 continue
@@ -59,7 +59,7 @@ class Grouping:
     def add_key(self, key: Expression) -> None:
         """One more key."""
         if all(e != key for _, e in self.keys):
-            self.keys.append((self._fresh(key, self.keys), key))
+            self.keys.append((self._fresh(key), key))
 
     def _key(self, node: exp.Expr) -> Expression | None:
         if isinstance(node, exp.Literal) and not node.is_string:
@@ -142,6 +142,8 @@ class Grouping:
             argument = functions.call("case", self.guard, argument if argument is not None else _ONE_ROW)
         name = None if argument is None else self._argument_name(argument)
         call = pieces.call(name, kind)
+        while any(call.name == key for key, _ in self.keys):
+            call = replace(call, name=f"{call.name}'")
         if call.function in aggregates.RULES and aggregates.properties(call.function).order_sensitive:
             self.ordered.append((call.function, span))
         if call not in self.calls:
@@ -151,11 +153,11 @@ class Grouping:
     def _argument_name(self, argument: Expression) -> str:
         known = next((name for name, e in self.arguments if e == argument), None)
         if known is None:
-            known = self._fresh(argument, self.arguments)
+            known = self._fresh(argument)
             self.arguments.append((known, argument))
         return known
 
-    def _fresh(self, expression: Expression, taken: list[tuple[str, Expression]]) -> str:
+    def _fresh(self, expression: Expression) -> str:
         """A column's own name, or the text of an expression; made different where something else has that name
         already."""
         name = expression.name if isinstance(expression, Column) else format_expression(expression)

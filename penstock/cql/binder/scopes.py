@@ -20,8 +20,7 @@ OUTER = "\0outer."
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One entry of FROM: its alias, the columns that `*` means, those that only their names mean (a window's bounds),
-    and what their plan
-    names begin with. `fields` None: the entry is broken."""
+    and what their plan names begin with. `fields` None: the entry is broken."""
 
     alias: str | None
     fields: tuple[Field, ...] | None
@@ -35,6 +34,10 @@ class Entry:
         alike = exact or [f for f in everything if f.name.lower() == name.lower()]
         return Column(self.prefix + alike[0].name, alike[0].type) if alike else None
 
+    def hides(self, column: Column) -> bool:
+        """True for a column that only its name means."""
+        return any(self.prefix + f.name == column.name for f in self.hidden)
+
     def columns(self) -> list[tuple[str, Column]]:
         """What `*` means: names and columns."""
         return [(f.name, Column(self.prefix + f.name, f.type)) for f in self.fields or ()]
@@ -46,8 +49,7 @@ class Scope:
     `cid`).
 
     `outer` is the scope of the query around this one. Where `outer_readable` is not set, its columns are known but
-    refused. `late_bounds` says
-    that the bounds of a window are known only after the rows are grouped.
+    refused. `late_bounds` says that the bounds of a window are known only after the rows are grouped.
     """
 
     entries: list[Entry]
@@ -80,11 +82,12 @@ class Scope:
     def peek(self, qualifier: Name | None, name: Name) -> Column | None:
         """As `resolve`, here alone and without a word."""
         matches, _ = self._matches(qualifier, name)
-        return matches[0][1] if len(matches) == 1 else None
+        return matches[0][1] if len(matches) == 1 or (matches and self._equal(matches)) else None
 
     def _matches(self, qualifier: Name | None, name: Name) -> tuple[list[tuple[Entry, Column]], bool]:
         asked = self.entries if qualifier is None else [e for e in self.entries if e is self.entry(qualifier.text)]
         found = [(e, c) for e in asked if (c := e.column(name.text)) is not None]
+        found = [(e, c) for e, c in found if not e.hides(c)] or found
         return found, any(e.fields is None for e in asked)
 
     def _equal(self, matches: list[tuple[Entry, Column]]) -> bool:
@@ -105,7 +108,9 @@ class Scope:
         span = Span(qualifier.span.start, name.span.end) if qualifier else name.span
         found = self.outer.peek(qualifier, name) if self.outer is not None else None
         if found is None:
-            self._report_unknown(qualifier, name)
+            broken = self.outer is not None and self.outer._matches(qualifier, name)[1]
+            if not broken or (qualifier is not None and self.entry(qualifier.text) is not None):
+                self._report_unknown(qualifier, name)
         elif self.outer_readable:
             return Column(OUTER + found.name, found.type)
         else:
@@ -130,11 +135,12 @@ class Scope:
         asked = self.entries if qualifier is None else [e for e in self.entries if e is self.entry(qualifier.text)]
         columns = sorted({f.name for e in asked for f in (*(e.fields or ()), *e.hidden)})
         notes = (f"known: {', '.join(columns) or 'none'}",)
-        self.problems.report(f"unknown column '{name.text}'", name.span, notes, self._column_help(name.text, columns))
+        self.problems.report(f"unknown column '{name.text}'", name.span, notes, self._column_help(name, columns))
 
-    def _column_help(self, name: str, columns: list[str]) -> str | None:
-        if name.lower() not in BOUNDS:
-            return suggestion(name, columns)
-        if self.late_bounds:
+    def _column_help(self, name: Name, columns: list[str]) -> str | None:
+        if name.text.lower() in BOUNDS and self.late_bounds:
             return "a window's bounds are known when it ends: the select list and HAVING may name them"
-        return "it belongs to a window with Slide, such as [Range 10 Minutes Slide 1 Minute]"
+        if name.text.lower() in BOUNDS:
+            return "it belongs to a window with Slide, such as [Range 10 Minutes Slide 1 Minute]"
+        quoted = name.span.end - name.span.start > len(name.text)
+        return suggestion(name.text, columns) or (f"a string is written '{name.text}'" if quoted else None)

@@ -1,19 +1,15 @@
 """SELECT: whether it is a stream or a relation, and its plan.
 
 * Over one unwindowed stream, with plain conditions: the stream, filtered and mapped. With sub-queries in WHERE: that
-stream [Now], and Istream of
-  the result.
+  stream [Now], and Istream of the result.
 * An aggregate over one sliding window of a stream: the stream of the windows' results, unless something asks for the
-relation (Istream, DISTINCT,
-  a join, a sub-query condition, a query around it that needs one).
+  relation (Istream, DISTINCT, a join, a sub-query condition, a query around it that needs one).
 * Everything else: a relation, over windows and relations; Istream, Dstream and Rstream make a stream of it.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-
-from sqlglot import exp
 
 from penstock.cql.binder.bodies import (
     Body,
@@ -23,12 +19,14 @@ from penstock.cql.binder.bodies import (
     conditions,
     is_sub_query_condition,
     make_scope,
+    outputs_and_having,
 )
+from penstock.cql.binder.calls import is_aggregate
 from penstock.cql.binder.core import Binder
-from penstock.cql.binder.expressions import ExpressionBinder, is_aggregate
+from penstock.cql.binder.expressions import ExpressionBinder
 from penstock.cql.binder.grouping import Grouping
 from penstock.cql.binder.outputs import bind_outputs, project
-from penstock.cql.binder.scopes import BOUNDS, Scope
+from penstock.cql.binder.scopes import Scope
 from penstock.cql.binder.sources import Bound, bind_item
 from penstock.cql.binder.streams import to_stream
 from penstock.cql.binder.subqueries import join_sub_queries
@@ -47,21 +45,13 @@ class Shape:
 
     grouped: bool
     sub_queries: bool
-    bounds: bool
 
     @classmethod
     def of(cls, select: Select) -> Shape:
         """The shape of `select`."""
-        parts = [
-            *(o.value for o in select.outputs if not isinstance(o.value, Star)),
-            *([select.having] if select.having is not None else []),
-        ]
-        grouped = (
-            bool(select.group) or select.having is not None or any(is_aggregate(n) for p in parts for n in p.walk())
-        )
-        everything = [*parts, *conditions(select), *select.group]
-        bounds = any(isinstance(n, exp.Column) and n.name.lower() in BOUNDS for p in everything for n in p.walk())
-        return cls(grouped, any(map(is_sub_query_condition, conditions(select))), bounds)
+        aggregated = any(is_aggregate(n) for part in outputs_and_having(select) for n in part.walk())
+        grouped = bool(select.group) or select.having is not None or aggregated
+        return cls(grouped, any(map(is_sub_query_condition, conditions(select))))
 
 
 def bind_select(select: Select, binder: Binder, as_relation: bool, outer: Scope | None = None) -> Node | None:
@@ -70,8 +60,8 @@ def bind_select(select: Select, binder: Binder, as_relation: bool, outer: Scope 
     entries = [bind_item(i, binder, as_relation or _stateful(select, shape)) for i in select.items]
     if shape.grouped and not as_relation and _is_window_stream(select, shape, entries):
         return _window_stream(select, entries[0], binder, outer)
-    body = bind_body(select, entries, shape.bounds, binder, _need(select, shape), outer)
-    result = _grouped(select, shape, body, binder) if shape.grouped else _plain(select, body, binder)
+    body = bind_body(select, entries, binder, _need(select, shape), outer)
+    result = _grouped(select, body, binder) if shape.grouped else _plain(select, body, binder)
     if result is None:
         return None
     result = Distinct(result) if select.distinct is not None else result
@@ -104,7 +94,7 @@ def _plain(select: Select, body: Body, binder: Binder) -> Node | None:
     return None if node is None or columns is None else project(node, columns)
 
 
-def _grouped(select: Select, shape: Shape, body: Body, binder: Binder) -> Node | None:
+def _grouped(select: Select, body: Body, binder: Binder) -> Node | None:
     """With aggregates, over a relation. The bounds of its sliding windows, where they are named, are keys."""
     grouping = Grouping(ExpressionBinder(body.scope, binder.catalog, "an aggregate"))
     grouping.add_keys(select.group, select.outputs)

@@ -7,14 +7,15 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from penstock.cql.binder.bodies import Body, Need, bind_body
+from penstock.cql.binder.bodies import Body, Need, bind_body, outputs_and_having
+from penstock.cql.binder.calls import is_aggregate, names_of
 from penstock.cql.binder.core import Binder
-from penstock.cql.binder.expressions import ExpressionBinder, is_aggregate, names_of
+from penstock.cql.binder.expressions import ExpressionBinder
 from penstock.cql.binder.outputs import bind_outputs
 from penstock.cql.binder.problems import Problems
 from penstock.cql.binder.scopes import OUTER, Scope
 from penstock.cql.binder.sources import bind_item
-from penstock.cql.grammar.syntax import Query, Select, Star, span_of
+from penstock.cql.grammar.syntax import Query, Select, span_of
 from penstock.errors import PenstockError, Span
 from penstock.plan import functions
 from penstock.plan.expressions import Column, Expression, Literal, conjunction, transform
@@ -130,15 +131,14 @@ def _right(query: Query, scope: Scope, binder: Binder, span: Span) -> Right | No
 
 def _needs_plan(select: Select) -> bool:
     """True where the sub-query is more than rows of FROM and WHERE."""
-    outputs = [o.value for o in select.outputs if not isinstance(o.value, Star)]
-    aggregated = any(is_aggregate(n) for o in outputs for n in o.walk())
+    aggregated = any(is_aggregate(n) for part in outputs_and_having(select) for n in part.walk())
     return bool(select.group) or select.having is not None or aggregated or select.operator is not None
 
 
 def _plain_right(select: Select, scope: Scope, binder: Binder) -> Right | None:
     """Rows of FROM and WHERE: duplicates do not matter to a semijoin, so DISTINCT and the projection are left out."""
     entries = [bind_item(i, binder, True) for i in select.items]
-    body = bind_body(select, entries, False, binder, Need("a sub-query of WHERE"), scope, correlates=True)
+    body = bind_body(select, entries, binder, Need("a sub-query of WHERE"), scope, correlates=True)
     columns = bind_outputs(select.outputs, ExpressionBinder(body.scope, binder.catalog, "the select list"))
     node = join_sub_queries(body, binder)
     if node is None or columns is None:

@@ -11,6 +11,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from penstock.cql.grammar.syntax import Name
 from penstock.cql.grammar.tokens import RESERVED
 from penstock.errors import Diagnostic, PenstockError, Span, suggestion
+from penstock.plan.types import SPELLINGS
 
 _T = TypeVar("_T")
 CLAUSES = (
@@ -27,6 +28,7 @@ CLAUSES = (
     "AND",
     "OPTIONS",
 )
+_AFTER_NAMES = frozenset((".", *(t.upper() for t in SPELLINGS)))
 
 
 class Cursor(Parser):
@@ -123,10 +125,12 @@ class Cursor(Parser):
         self.fail(f"{expected}, found {self.found()}", self.here(), help=near or self._quoting())
 
     def _quoting(self) -> str | None:
-        """What to try where a reserved word stands for a column."""
+        """What to try where a reserved word stands for a name: before a point, a type or a comma, or after AS."""
         token, following = self.ahead(), self.ahead(1)
-        qualifies = following is not None and following.token_type is TokenType.DOT
-        return f'quote a reserved word: "{token.text}"' if token is not None and qualifies else None
+        if token is None or token.text.upper() not in RESERVED or token.token_type is TokenType.IDENTIFIER:
+            return None
+        named = self._prev.text.upper() == "AS" or (following is not None and following.text.upper() in _AFTER_NAMES)
+        return f'quote a reserved word: "{token.text}"' if named else None
 
     def found(self) -> str:
         """The next word, for a message."""

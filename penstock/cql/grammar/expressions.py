@@ -150,7 +150,7 @@ class ExpressionParser(CallParser):
     def _typed_literal(self) -> exp.Expr:
         word = self._advance_any()
         assert word is not None
-        return self.expression(CastTo(this=self._literal(), to=SPELLINGS[word.text.lower()]))
+        return self.expression(CastTo(this=self._literal(), to=SPELLINGS[word.text.lower()], typed=True))
 
     def _array(self) -> exp.Expr:
         word = self.expect("ARRAY")

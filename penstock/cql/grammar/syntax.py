@@ -35,9 +35,9 @@ class FunctionCall(exp.Expression):
 
 
 class CastTo(exp.Expression):
-    """`CAST(this AS to)`, and `DATE '2026-01-31'`; `to` is a `penstock.plan.types.Type`."""
+    """`CAST(this AS to)`, and `DATE '2026-01-31'` (`typed`); `to` is a `penstock.plan.types.Type`."""
 
-    arg_types: ClassVar[dict[str, bool]] = {"this": True, "to": True}
+    arg_types: ClassVar[dict[str, bool]] = {"this": True, "to": True, "typed": False}
 
 
 class Duration(exp.Expression):
