@@ -6,7 +6,7 @@ import numpy as np
 
 from penstock.operators.columns.train import Train, concat_trains
 from penstock.plan.schema import Schema
-from penstock.plan.windows import BEGIN, END
+from penstock.plan.windows import BEGIN
 
 
 class Arc:
@@ -50,11 +50,11 @@ class Arc:
         self.rows += rows
 
     def take(self, until: int) -> Train:
-        """Takes out the elements stamped before `until`; at END those stamped END too."""
+        """Takes out the elements stamped before `until`."""
         trains = self.trains
         if not trains:
             return self.empty
-        if until < self.progress and until < END:
+        if until < self.progress:
             return self._take_part(until)
         self.take_all()
         return trains[0] if len(trains) == 1 else concat_trains(trains)

@@ -16,7 +16,7 @@ from penstock.operators.histories import changes
 from penstock.plan.network import Network, Query, StreamDefinition
 from penstock.plan.node import Kind, Node
 from penstock.plan.nodes import Source, Table
-from penstock.plan.windows import END
+from penstock.plan.windows import BEGIN, END
 
 
 class Element(NamedTuple):
@@ -28,20 +28,25 @@ class Element(NamedTuple):
 
 
 def evaluate(
-    network: Network, streams: Iterable[StreamDefinition], given: Sequence[Arrival], until: int = END
+    network: Network,
+    streams: Iterable[StreamDefinition],
+    given: Sequence[Arrival],
+    until: int = END,
+    since: int = BEGIN,
 ) -> dict[str, list[Element]]:
-    """The elements of every query's result before `until` (END: to the end of time, what is stamped there included)."""
+    """The elements of every query's result before `until`, for queries that see what streams bring from `since` on."""
     declared = {s.name: s for s in streams}
     histories: dict[Node, Any] = {}
     for node in network.nodes():
         if isinstance(node, Source | Table):
             mine = [a for a in given if a.name == node.name]
             fed = in_order(declared[node.name], mine) if isinstance(node, Source) else _as_given(mine)
-            histories[node] = registry.reference(node, fed)
+            histories[node] = registry.reference(node, [e for e in fed if e.ts >= since or isinstance(node, Table)])
         else:
-            histories[node] = registry.reference(node, *(histories[i] for i in node.inputs))
+            history: Any = registry.reference(node, *(histories[i] for i in node.inputs))
+            histories[node] = [item for item in history if item.ts < END]
     found = {q.name: _elements(q, histories[q.root]) for q in network.queries}
-    return {name: [e for e in elements if e.ts < until or until >= END] for name, elements in found.items()}
+    return {name: [e for e in elements if e.ts < until] for name, elements in found.items()}
 
 
 def in_order(stream: StreamDefinition, given: Iterable[Arrival]) -> Stream:

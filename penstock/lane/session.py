@@ -72,11 +72,9 @@ class Outcome:
 
 def run(job: Job, engine: Engine) -> Outcome:
     """Runs `job` on `engine`."""
-    session = _Session(job, engine)
-    rest = len(job.given)
+    session = Session(job, engine)
     for batch in cuts(job.given, job.sizes):
-        rest -= len(batch)
-        session.batch(batch, job.given[len(job.given) - rest :])
+        session.batch(batch)
     session.end()
     return session.outcome
 
@@ -96,24 +94,28 @@ def cuts(given: Sequence[Arrival], sizes: int | Sequence[int] | None) -> Iterato
     yield given[place:]
 
 
-class _Session:
+class Session:
+    """A run, batch by batch. `queries` are those whose results are collected, with their columns."""
+
     def __init__(self, job: Job, engine: Engine) -> None:
         self.job = job
         self.engine = engine
-        self.outcome = Outcome({q.name: [] for q in job.network.queries})
+        self.queries = {q.name: q.root.schema for q in job.network.queries}
+        self.outcome = Outcome({name: [] for name in self.queries})
         self.definitions = {s.name: s for s in [*job.streams, *(_updates(r, job.given) for r in job.relations)]}
-        self.relations = {r.name for r in job.relations}
         self.manager = InputManager(self.definitions.values())
+        self._taken = 0
 
-    def batch(self, batch: Sequence[Arrival], rest: Sequence[Arrival]) -> None:
-        """One batch in, and its results out; `rest` is what comes after it."""
+    def batch(self, batch: Sequence[Arrival]) -> None:
+        """One batch in, and its results out."""
+        self._taken += len(batch)
         for name, listed in _by_name(batch).items():
             loaded = [a for a in listed if a.ts == BEGIN]
             if loaded:
                 self.engine.push(name, self._train(name, loaded), BEGIN + 1)
             self.manager.arrive(name, self._train(name, [a for a in listed if a.ts > BEGIN]))
         if self.job.heartbeats:
-            self._beat(rest)
+            self._beat(self.job.given[self._taken :])
         self._flow()
 
     def _train(self, name: str, listed: Sequence[Arrival]) -> Train:
@@ -123,25 +125,20 @@ class _Session:
     def _beat(self, rest: Sequence[Arrival]) -> None:
         coming = _by_name(rest)
         for name in self.definitions:
-            first = min((a.ts for a in coming.get(name, ())), default=self._last(name))
-            self.manager.heartbeat(name, first)
-
-    def _last(self, name: str) -> int:
-        """How far time comes: a relation is given nothing after its last row."""
-        return END if name in self.relations else self.job.until
+            self.manager.heartbeat(name, min((a.ts for a in coming.get(name, ())), default=self.job.until))
 
     def end(self) -> None:
         """Time comes to its end."""
         for name in self.definitions:
-            self.manager.heartbeat(name, self._last(name))
+            self.manager.heartbeat(name, self.job.until)
         self._flow()
 
     def _flow(self) -> None:
         for name, train, progress in self.manager.release():
             self.engine.push(name, train, progress)
         self.engine.run()
-        for query in self.job.network.queries:
-            self.outcome.elements[query.name] += self._elements(query.name, query.root.schema)
+        for query, schema in self.queries.items():
+            self.outcome.elements.setdefault(query, []).extend(self._elements(query, schema))
         waiting = chain.from_iterable(of_train(t, schema) for t, schema in self.manager.waiting())
         self.engine.sweep(*waiting, force=self.job.sweeps)
         self.outcome.log.append(self.engine.snapshot(self.manager.statistics()))

@@ -23,7 +23,7 @@ from penstock.operators.kernels.bounded_sort import smallest_first
 from penstock.operators.total_order import in_total_order, sort_keys
 from penstock.plan.nodes import BSort
 from penstock.plan.types import Type
-from penstock.plan.windows import END
+from penstock.plan.windows import END, LAST
 
 NOTHING: Final = np.empty(0, np.int64)
 
@@ -46,13 +46,13 @@ class BSortOperator:
         out, left = self._sorted(whole)
         stamps = whole.ts[len(whole) - pushed :]
         if until >= END:
-            out, left, stamps = np.concatenate([out, left]), NOTHING, np.concatenate([stamps, np.full(len(left), END)])
+            out, left, stamps = np.concatenate([out, left]), NOTHING, np.concatenate([stamps, np.full(len(left), LAST)])
         self.buffer = whole.take(np.sort(left)).dense()
         return stamped(whole.take(out), stamps)
 
     def next_instant(self) -> int | None:
-        """The end of time, while tuples are kept."""
-        return END if len(self.buffer) else None
+        """The last, while tuples are kept."""
+        return LAST if len(self.buffer) else None
 
     def nbytes(self) -> int:
         """Bytes of the buffer."""
@@ -94,7 +94,7 @@ def reference(node: BSort, stream: Stream) -> Stream:
         if len(buffer) > node.slack:
             pairs.append((event.ts, heapq.heappop(buffer)[2].row))
         heapq.heappush(buffer, (value_key(event.row[on]), number, event))
-    pairs += [(END, kept.row) for _, _, kept in sorted(buffer)]
+    pairs += [(LAST, kept.row) for _, _, kept in sorted(buffer)]
     return [
         Event(ts, place, row)
         for ts, group in groupby(pairs, key=lambda p: p[0])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from penstock.operators.base import Context, Event, Operator, Row, Snapshot, Stateless, Stream, Timeline
+from penstock.operators.base import Context, Event, Operator, Row, Snapshot, Stateless, Stream, Timeline, order_key
 from penstock.operators.columns.train import Train
 from penstock.operators.vector_eval import projection
 from penstock.plan.expressions import Column
@@ -43,9 +43,10 @@ def build(node: Map, context: Context) -> Operator:
 
 
 def reference(node: Map, history: Stream | Timeline) -> Stream | Timeline:
-    """Row by row."""
+    """Row by row; elements that tie are put in order anew, by their new values."""
     if node.kind is Kind.STREAM:
-        return [Event(e.ts, e.seq, r) for e in history if isinstance(e, Event) for r in _mapped(node, [e.row])]
+        mapped = (Event(e.ts, e.seq, r) for e in history if isinstance(e, Event) for r in _mapped(node, [e.row]))
+        return sorted(mapped, key=order_key)
     return [Snapshot(s.ts, _mapped(node, s.rows)) for s in history if isinstance(s, Snapshot)]
 
 

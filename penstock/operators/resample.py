@@ -25,7 +25,7 @@ from penstock.plan.expressions import Call, Column, Expression
 from penstock.plan.functions import evaluate
 from penstock.plan.nodes import Resample
 from penstock.plan.types import DOUBLE, Type
-from penstock.plan.windows import END
+from penstock.plan.windows import END, LAST
 
 LEFT, RIGHT = 0, 1
 NOBODY: Final = -1
@@ -65,7 +65,7 @@ class ResampleOperator:
     def next_instant(self) -> int | None:
         """When the first waiting tuple has waited long enough."""
         waiting = self.kept[LEFT].ts
-        return min(int(waiting[0]) + self.within, END) if len(waiting) else None
+        return min(int(waiting[0]) + self.within, LAST) if len(waiting) else None
 
     def nbytes(self) -> int:
         """Bytes of what is kept."""
@@ -99,7 +99,7 @@ def neighbours(ts: Array, right: Array, within: int) -> Neighbours:
     past, future = padded[behind], padded[behind + 1]
     same = (past == ts) & (behind > 0)
     near_past, near_future = (behind > 0) & (ts - past <= within), (behind < len(right)) & (future - ts <= within)
-    stamps = np.where(same, ts, np.where(near_future, future, ts + np.minimum(within, END - ts)))
+    stamps = np.where(same, ts, np.where(near_future, future, ts + np.minimum(within, LAST - ts)))
     after = np.where(near_future & ~same, behind, NOBODY)
     return Neighbours(np.where(near_past, behind - 1, NOBODY), after, same, stamps)
 
@@ -148,7 +148,7 @@ def _alignment(node: Resample, event: Event, right: Stream) -> tuple[int, Row]:
     if before and before[0].ts == event.ts:
         after, stamp = [], event.ts
     else:
-        stamp = after[0].ts if after else min(event.ts + node.within, END)
+        stamp = after[0].ts if after else min(event.ts + node.within, LAST)
     return stamp, event.row + tuple(_value(node, v, event.ts, before + after) for v in node.values)
 
 

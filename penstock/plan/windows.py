@@ -8,6 +8,8 @@ BEGIN = -(1 << 62)
 """The instant before all others: rows that were loaded are stamped with it."""
 END = 1 << 62
 """The end of time: progress that has reached it closes every time window."""
+LAST = END - 1
+"""The last instant: what an operator still holds when time ends, and then gives up, is stamped with it."""
 
 
 @dataclass(frozen=True, slots=True)

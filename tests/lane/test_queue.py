@@ -9,7 +9,7 @@ from penstock.lane.queue import Arc
 from penstock.operators.columns.train import Train
 from penstock.operators.columns.vector import Vector
 from penstock.plan.schema import Schema
-from penstock.plan.windows import BEGIN, END
+from penstock.plan.windows import BEGIN, END, LAST
 
 SCHEMA = Schema.parse("a bigint")
 
@@ -54,10 +54,10 @@ def test_taking_less_than_progress_splits_trains(until: int, taken: list[int], l
     assert arc.take(9).ts.tolist() == left
 
 
-def test_what_is_stamped_with_the_end_of_time_leaves_at_the_end() -> None:
-    arc = filled(train(1, END), progress=END)
+def test_what_is_stamped_last_leaves_at_the_end() -> None:
+    arc = filled(train(1, LAST), progress=END)
     assert arc.take(2).ts.tolist() == [1]
-    assert arc.take(END).ts.tolist() == [END]
+    assert arc.take(END).ts.tolist() == [LAST]
 
 
 @pytest.mark.parametrize(

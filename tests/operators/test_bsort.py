@@ -14,7 +14,7 @@ from penstock.plan.expressions import Column, Literal
 from penstock.plan.functions import call
 from penstock.plan.nodes import BSort, Filter, IStream, Window
 from penstock.plan.types import INT
-from penstock.plan.windows import END, Range, Rows
+from penstock.plan.windows import LAST, Range, Rows
 from tests.operators.harness import check, cuts, events, histories, run, source
 
 S = source("S", "k int, s string, d double, b boolean, e decimal(30,2), a array<int>")
@@ -36,7 +36,7 @@ def test_windows_see_the_sorted_order(slack: int, fed: dict[str, Stream], where:
 def test_a_slack_of_one_is_one_pass_of_bubble_sort() -> None:
     fed = {"S": events(*((t, k, "", 0.0, True, None, None) for t, k in enumerate([3, 1, 2, 0, 4])))}
     found = [(e.ts, e.row[0]) for e in run(BSort(S, "k", 1), fed, [1, 3])]
-    assert found == [(2, 1), (3, 2), (4, 0), (END, 3), (END, 4)]
+    assert found == [(2, 1), (3, 2), (4, 0), (LAST, 3), (LAST, 4)]
 
 
 def test_n_passes_sort_what_is_at_most_n_places_late() -> None:

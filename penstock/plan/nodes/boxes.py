@@ -17,7 +17,7 @@ from penstock.plan.types import BOOLEAN, DOUBLE
 class BSort(Node):
     """Aurora's bounded-pass sort: keeps the `slack` + 1 last tuples at most and, for each arrival past that, emits the
     one with the smallest `on` (NULL first, then the total order), stamped with the arrival's timestamp; what is left
-    at the end of time is stamped END."""
+    when time ends is stamped LAST."""
 
     input: Node
     on: str
