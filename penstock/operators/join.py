@@ -36,22 +36,22 @@ class MJoin:
         self._schema = node.schema
         self._context = context
         self._conditions = conditions(node.predicate, len(node.members))
-        self._sides = [Side(i, m, self._conditions, context) for i, m in enumerate(node.members)]
-        count = len(self._sides)
+        self.sides = [Side(i, m, self._conditions, context) for i, m in enumerate(node.members)]
+        count = len(self.sides)
         self.orders = [greedy_order(self._conditions, i, count) for i in range(count)]
         self._pipelines: list[Pipeline] = []
 
     def process(self, inputs: Sequence[Train], until: int) -> Train:
         """The changes of the result before `until`."""
-        for side in self._sides:
+        for side in self.sides:
             side.rows.open()
         self._follow_orders()
-        trains = [side.passing(train) for side, train in zip(self._sides, inputs, strict=True)]
+        trains = [side.passing(train) for side, train in zip(self.sides, inputs, strict=True)]
         events = numbered(trains)
-        deltas = [side.begin(train, e) for side, train, e in zip(self._sides, trains, events, strict=True)]
+        deltas = [side.begin(train, e) for side, train, e in zip(self.sides, trains, events, strict=True)]
         found = [c for pipeline, delta in zip(self._pipelines, deltas, strict=True) for c in pipeline.run(delta)]
         result = self._output(in_event_order(found, sum(map(len, trains))), deltas) if found else None
-        for side, delta in zip(self._sides, deltas, strict=True):
+        for side, delta in zip(self.sides, deltas, strict=True):
             side.end(delta, until)
         return Train.empty(self._schema) if result is None else result
 
@@ -61,20 +61,20 @@ class MJoin:
 
     def nbytes(self) -> int:
         """Bytes of all sides."""
-        return sum(side.nbytes() for side in self._sides)
+        return sum(side.nbytes() for side in self.sides)
 
     def vectors(self) -> Iterator[tuple[Type, Vector]]:
         """The values that the sides hold themselves."""
-        for side in self._sides:
+        for side in self.sides:
             yield from side.vectors()
 
     def _follow_orders(self) -> None:
         """Builds the pipelines that `orders` asks for, and the indexes that they need."""
         if [p.order for p in self._pipelines] == [tuple(o) for o in self.orders]:
             return
-        made = (self._sides, self._conditions, self._schema, self._context)
+        made = (self.sides, self._conditions, self._schema, self._context)
         self._pipelines = [Pipeline(*made, i, order) for i, order in enumerate(self.orders)]
-        for i, side in enumerate(self._sides):
+        for i, side in enumerate(self.sides):
             hashed = {t for p in self._pipelines for t in p.hashed(i)}
             side.require(hashed, {t for p in self._pipelines for t in p.ordered(i)})
 
@@ -85,8 +85,8 @@ class MJoin:
             if len(delta.train):
                 negative += stamp(delta.events, delta.train.ts, delta.sign, ts, sign)
         signs = taken(sign, found.events) if negative else None
-        shown = columns(self._sides, found)
-        return Train(shown, taken(ts, found.events), signs, None, *headers(self._sides, found))
+        shown = columns(self.sides, found)
+        return Train(shown, taken(ts, found.events), signs, None, *headers(self.sides, found))
 
 
 def numbered(trains: Sequence[Train]) -> list[Array]:

@@ -10,31 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
 
-from penstock.operators.columns.vector import interned
-from penstock.plan.expressions import Call, Column, Expression, columns, conjunction, conjuncts, transform
+from penstock.operators.join_bounds import Bound, bounds_on
+from penstock.operators.join_terms import Term, comparable, localised, sides_of, term_of
+from penstock.plan.expressions import Call, Expression, conjunction, conjuncts
 from penstock.plan.functions import call
-from penstock.plan.types import Type
-
-MIRRORED: Final = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
-
-
-@dataclass(frozen=True, slots=True)
-class Term:
-    """An expression over the columns of one side, as that side names them."""
-
-    side: int
-    expression: Expression
-
-
-@dataclass(frozen=True, slots=True)
-class Bound:
-    """`term` compared with `limit`, an expression over other sides (named `i.x`); `operator` is <, <=, > or >=."""
-
-    term: Term
-    operator: str
-    limit: Expression
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,24 +78,10 @@ def steps(conditions: Conditions, start: int, order: Sequence[int]) -> list[Step
         keys = _keys(conditions, joined, side)
         ready = [c for c in waiting if sides_of(c) <= joined | {side}]
         waiting = [c for c in waiting if c not in ready]
-        bounds = () if keys else tuple(b for c in ready if (b := bound(c, side)) is not None)
+        bounds = () if keys else tuple(b for c in ready for b in bounds_on(c, side))
         result.append(Step(side, keys, bounds, conjunction(tuple(ready))))
         joined.add(side)
     return result
-
-
-def sides_of(expression: Expression) -> set[int]:
-    """The positions of the inputs whose columns `expression` reads."""
-    return {int(name.partition(".")[0]) for name in columns(expression)}
-
-
-def localised(expression: Expression) -> Expression:
-    """`expression` with its columns as the one side that it reads names them."""
-
-    def rename(e: Expression) -> Expression:
-        return Column(e.name.partition(".")[2], e.type) if isinstance(e, Column) else e
-
-    return transform(expression, rename)
 
 
 def equality(conjunct: Expression) -> tuple[Term, Term] | None:
@@ -129,31 +95,7 @@ def equality(conjunct: Expression) -> tuple[Term, Term] | None:
     a, b = conjunct.arguments
     if not (len(sides_of(a)) == len(sides_of(b)) == 1) or sides_of(a) == sides_of(b):
         return None
-    return _term(a), _term(b)
-
-
-def comparable(a: Type, b: Type) -> bool:
-    """True where equal values of the two types have equal words."""
-    if a == b or {a.name, b.name} == {"int", "bigint"}:
-        return True
-    return a.name == b.name == "decimal" and a.scale == b.scale and not (interned(a) or interned(b))
-
-
-def bound(conjunct: Expression, side: int) -> Bound | None:
-    """`conjunct` as a bound on a term of `side`, where it compares one with other sides."""
-    if not isinstance(conjunct, Call) or conjunct.function not in MIRRORED:
-        return None
-    a, b = conjunct.arguments
-    if sides_of(a) == {side} and side not in sides_of(b):
-        return Bound(_term(a), conjunct.function, b)
-    if sides_of(b) == {side} and side not in sides_of(a):
-        return Bound(_term(b), MIRRORED[conjunct.function], a)
-    return None
-
-
-def _term(expression: Expression) -> Term:
-    (side,) = sides_of(expression)
-    return Term(side, localised(expression))
+    return term_of(a), term_of(b)
 
 
 def _classes(equal: Sequence[tuple[Term, Term]]) -> tuple[tuple[Term, ...], ...]:

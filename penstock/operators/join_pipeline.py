@@ -15,12 +15,13 @@ import numpy as np
 from penstock.operators.base import Context
 from penstock.operators.columns.train import Train
 from penstock.operators.columns.vector import Array, Vector
-from penstock.operators.join_conditions import Conditions, Step, Term, steps
+from penstock.operators.join_conditions import Conditions, Step, steps
 from penstock.operators.join_gathered import Gathered
 from penstock.operators.join_index import Pairs
 from penstock.operators.join_ranges import SomeRows, row_range
 from penstock.operators.join_rows import PlacedRows
 from penstock.operators.join_side import Delta, Side, mixture
+from penstock.operators.join_terms import Term
 from penstock.operators.kernels.join_gather import taken
 from penstock.operators.vector_eval import predicate
 from penstock.plan.expressions import TRUE

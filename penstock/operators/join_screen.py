@@ -9,7 +9,8 @@ import numpy as np
 from penstock.operators.base import Context
 from penstock.operators.columns.train import Train
 from penstock.operators.columns.vector import words
-from penstock.operators.join_conditions import Conditions, Term
+from penstock.operators.join_conditions import Conditions
+from penstock.operators.join_terms import Term
 from penstock.operators.vector_eval import Projection, predicate, projection
 from penstock.plan.expressions import Column, conjunction
 from penstock.plan.schema import Schema

@@ -10,11 +10,12 @@ import numpy as np
 from penstock.operators.base import Context
 from penstock.operators.columns.train import Train
 from penstock.operators.columns.vector import Array, Vector, interned, words
-from penstock.operators.join_conditions import Conditions, Term
+from penstock.operators.join_conditions import Conditions
 from penstock.operators.join_index import HashIndex, Pairs, SortedIndex
 from penstock.operators.join_own_rows import OwnRows
 from penstock.operators.join_rows import Move, SideRows, moved
 from penstock.operators.join_screen import Screen
+from penstock.operators.join_terms import Term
 from penstock.operators.join_window_rows import WindowRows, longest_wait, stored_columns
 from penstock.operators.kernels.join import NEVER, VACANT, mark, settle
 from penstock.operators.kernels.join_chains import mix_into

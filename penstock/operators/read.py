@@ -14,11 +14,12 @@ from penstock.operators.base import Context, Event, Operator, Stream, Timeline, 
 from penstock.operators.columns.train import Train
 from penstock.operators.columns.vector import Array, Vector, words
 from penstock.operators.join import holds, numbered
-from penstock.operators.join_conditions import Conditions, Term, conditions
+from penstock.operators.join_conditions import Conditions, conditions
 from penstock.operators.join_output import columns, headers
 from penstock.operators.join_pipeline import Candidates, JoinedSide, Pipeline
 from penstock.operators.join_screen import Screen
 from penstock.operators.join_side import Delta, Side
+from penstock.operators.join_terms import Term
 from penstock.operators.kernels.join_gather import taken
 from penstock.operators.vector_eval import compiled
 from penstock.plan.nodes import Read

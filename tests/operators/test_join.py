@@ -2,104 +2,56 @@
 
 from __future__ import annotations
 
+from random import Random
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.operators.base import Stream
-from penstock.plan.expressions import Column, Expression, Literal, conjunction
+from penstock.operators.join import MJoin
+from penstock.plan.expressions import Column
 from penstock.plan.functions import call
-from penstock.plan.node import Node
-from penstock.plan.nodes import Filter, Join, Map, Union, Window
-from penstock.plan.types import INT, Type
-from penstock.plan.windows import Range, Rows, SlideRange, SlideRows, WindowSpec
-from tests.operators.harness import check, cuts, histories, source
-
-COLUMNS = "k int, v int, s string, d double"
-SOURCES = tuple(source(n, COLUMNS) for n in "ABCD")
-A, B, C, D = SOURCES
-KINDS = ("k", "k", "string", "double", "mixed", "sum", "compare", "band", "or", "self", "local")
-WINDOWS: tuple[WindowSpec, ...] = (
-    Rows(1), Rows(3), Rows(None), Range(0), Range(5), Range(None), SlideRange(6, 2), SlideRange(2, 4), SlideRows(4, 2),
-    Rows(2, ("k",)),
-)  # fmt: skip
-
-
-def column(name: str, t: Type | None = None) -> Column:
-    return Column(name, t or A.schema.type_of(name.partition(".")[2]))
-
-
-def number(value: int) -> Literal:
-    return Literal(value, INT)
-
-
-def equal(a: str, b: str) -> Expression:
-    return call("=", column(a), column(b))
-
-
-def near(a: str, b: str, distance: int) -> tuple[Expression, Expression]:
-    """`a` is at most `distance` from `b`."""
-    low, high = call("-", column(b), number(distance)), call("+", column(b), number(distance))
-    return call(">=", column(a), low), call("<=", column(a), high)
-
-
-def join(*members: Node, on: tuple[Expression, ...] = ()) -> Join:
-    return Join(members, conjunction(on))
-
-
-@st.composite
-def relations(draw: st.DrawFn, node: Node) -> Node:
-    """A window over a stream, sometimes with something above it that keeps or loses its row numbers."""
-    window = Window(node, draw(st.sampled_from(WINDOWS)))
-    above = draw(st.sampled_from(["window", "window", "filter", "swap", "computed", "union"]))
-    k, v, s, d = (column(c) for c in ("0.k", "0.v", "0.s", "0.d"))
-    k, v, s, d = (Column(e.name[2:], e.type) for e in (k, v, s, d))
-    if above == "filter":
-        return Filter(window, call(">", v, number(0)))
-    if above == "swap":
-        return Map(window, (("k", v), ("v", k), ("s", s), ("d", d)))
-    if above == "computed":
-        return Map(window, (("k", k), ("v", call("coalesce", v, number(2))), ("s", s), ("d", d)))
-    return Union((window, Window(node, Range(1)))) if above == "union" else window
-
-
-@st.composite
-def conjunct(draw: st.DrawFn, sides: int) -> Expression:
-    """An equality, a band, a comparison or something general, mostly over two sides."""
-    a, b = draw(st.permutations(range(sides)))[:2] if sides > 1 else (0, 0)
-    x, y = draw(st.sampled_from("kv")), draw(st.sampled_from("kv"))
-    kind = draw(st.sampled_from(KINDS))
-    if kind == "string":
-        return equal(f"{a}.s", f"{b}.s")
-    if kind == "double":
-        return equal(f"{a}.d", f"{b}.d")
-    if kind == "mixed":
-        return call("=", column(f"{a}.{x}"), column(f"{b}.d"))
-    if kind == "sum":
-        return call("=", call("+", column(f"{a}.k"), column(f"{a}.v")), column(f"{b}.{y}"))
-    if kind == "compare":
-        return call(draw(st.sampled_from(["<", "<=", ">", ">="])), column(f"{a}.{x}"), column(f"{b}.{y}"))
-    if kind == "band":
-        return conjunction(near(f"{a}.{x}", f"{b}.{y}", draw(st.integers(0, 1))))
-    if kind == "or":
-        return call("or", equal(f"{a}.k", f"{b}.k"), call("<", column(f"{a}.d"), column(f"{b}.d")))
-    if kind == "self":
-        return equal(f"{a}.k", f"{a}.v")
-    if kind == "local":
-        return call("<>", column(f"{a}.{x}"), number(1))
-    return equal(f"{a}.{x}", f"{b}.{y}")
-
-
-@st.composite
-def joins(draw: st.DrawFn) -> Join:
-    count = draw(st.integers(2, 4))
-    members = [draw(relations(draw(st.sampled_from(SOURCES[:3])))) for _ in range(count)]
-    predicates = draw(st.lists(conjunct(count), min_size=count - 1, max_size=count))
-    return Join(tuple(members), conjunction(tuple(predicates)))
-
-
-FED = st.fixed_dictionaries({s.name: histories(s.schema, most=8) for s in SOURCES[:3]})
+from penstock.plan.nodes import Filter, Join, Window
+from penstock.plan.types import INT
+from penstock.plan.windows import END, Range
+from tests.operators.harness import Element, Runner, check, cuts, net, run
+from tests.operators.joins import FED, SOURCES, joins, number
 
 
 @given(joins(), FED, cuts(), st.one_of(st.none(), st.integers(0, 99)))
 def test_any_join(node: Join, fed: dict[str, Stream], where: list[int], shuffle: int | None) -> None:
     check(node, fed, where, shuffle)
+
+
+@given(joins(), FED, cuts(), st.randoms(use_true_random=False))
+def test_orders_may_change_while_it_runs(node: Join, fed: dict[str, Stream], where: list[int], random: Random) -> None:
+    runner = Runner([node])
+    operator = runner.operators[node]
+    assert isinstance(operator, MJoin)
+    found: list[Element] = []
+    for until in [*sorted(set(where)), END]:
+        others = [[j for j in range(len(node.members)) if j != i] for i in range(len(node.members))]
+        operator.orders = [tuple(random.sample(o, len(o))) for o in others]
+        found += runner.feed(fed, [until])[node]
+    assert net(found) == net(run(node, fed))
+
+
+@given(joins(), FED, st.integers(0, 20))
+def test_it_goes_on_after_it_was_stored(node: Join, fed: dict[str, Stream], where: int) -> None:
+    runner = Runner([node])
+    found = runner.feed(fed, [where])[node]
+    found += runner.copied().feed(fed, [END])[node]
+    assert net(found) == net(run(node, fed))
+
+
+@given(joins(), FED, cuts())
+def test_nothing_is_kept_when_all_windows_are_empty(node: Join, fed: dict[str, Stream], where: list[int]) -> None:
+    """No row is alive, and no stub holds rows back, though a filter lets few of them reach the join."""
+    ones = call("=", Column("k", INT), number(1))
+    kept = Join(tuple(Filter(Window(s, Range(3)), ones) for s in SOURCES[: len(node.members)]), node.predicate)
+    runner = Runner([kept])
+    runner.feed(fed, [*sorted(set(where)), END])
+    operator = runner.operators[kept]
+    assert isinstance(operator, MJoin)
+    assert not any(len(side.alive) for side in operator.sides)
+    assert all(stub.low == store.end for store in runner.context.stores.values() for stub in store.stubs)
