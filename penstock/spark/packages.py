@@ -24,6 +24,7 @@ from typing import Final
 import pyspark
 
 from penstock.errors import Diagnostic, PenstockError
+from penstock.plan.network import Network
 
 SCALA: Final = "2.13"
 PATIENCE_S: Final = 600
@@ -37,7 +38,9 @@ _POM: Final = """<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersio
 {dependencies}
 </dependencies></project>
 """
-_DEPENDENCY: Final = "<dependency><groupId>{0.group}</groupId><artifactId>{0.name}</artifactId><version>{0.version}</version>{1}</dependency>"
+_DEPENDENCY: Final = """<dependency>
+<groupId>{0.group}</groupId><artifactId>{0.name}</artifactId><version>{0.version}</version>{1}
+</dependency>"""
 _ALONE: Final = "<exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>"
 
 
@@ -73,8 +76,8 @@ def default_cache() -> Path:
 
 
 def session_settings(formats: Iterable[str], packages: Sequence[str] = (), cache: Path | None = None) -> dict[str, str]:
-    """Settings for a session that reads and writes `formats` and has `packages` besides: `spark.jars`, or where there is
-    no Maven `spark.jars.packages`."""
+    """Settings for a session that reads and writes `formats` and has `packages` besides: `spark.jars`, or where
+    there is no Maven `spark.jars.packages`."""
     wanted = [artifact(p) for p in packages]
     kafka = "kafka" in {f.lower() for f in formats} and not bundled_connector()
     if shutil.which("mvn") is None:
@@ -83,6 +86,12 @@ def session_settings(formats: Iterable[str], packages: Sequence[str] = (), cache
     home = cache or default_cache()
     jars = [*(kafka_connector(home) if kafka else ()), *(fetched(wanted, home) if wanted else ())]
     return {"spark.jars": ",".join(map(str, dict.fromkeys(jars)))} if jars else {}
+
+
+def formats_of(network: Network) -> set[str]:
+    """The formats that the sources and sinks of `network` name."""
+    sources = [s.source for s in network.streams] + [r.source for r in network.relations]
+    return {c.format.lower() for c in [*sources, *(q.sink for q in network.queries)] if c is not None}
 
 
 def bundled_connector() -> Path | None:
@@ -113,7 +122,8 @@ def _fetch_connector(folder: Path) -> None:
         try:
             _copy([_connector(connector), _helper(helper)], folder, alone=True)
             needed = [d for pom in sorted(folder.glob("*.pom")) for d in missing_dependencies(pom.read_text("utf-8"))]
-            _copy(list(dict.fromkeys(needed)), folder, alone=True)
+            nearest = {(d.group, d.name): d for d in reversed(needed)}
+            _copy(list(nearest.values()), folder, alone=True)
             return
         except PenstockError as error:
             failures.append(error)
@@ -158,6 +168,7 @@ def _into(folder: Path, fill: Callable[[Path], None]) -> None:
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".draft-") as draft:
         fill(Path(draft))
+        Path(draft).chmod(0o755)
         try:
             Path(draft).rename(folder)
         except OSError:
