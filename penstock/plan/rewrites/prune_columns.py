@@ -44,7 +44,7 @@ def _narrowed(node: Node, needed: frozenset[str]) -> Node:
     a map."""
     if isinstance(node, Map):
         outputs = tuple((n, e) for n, e in node.outputs if n in needed) or node.outputs[:1]
-        node = replace(node, outputs=outputs)
+        node, needed = replace(node, outputs=outputs), frozenset(n for n, _ in outputs)
     inputs = []
     for i, (member, names) in enumerate(zip(node.inputs, _read(node, needed), strict=True)):
         below = _narrowed(member, names)
