@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-import numpy as np
-
 from penstock.operators.base import Context, Snapshot, Stream, Timeline
 from penstock.operators.columns.train import Train
 from penstock.operators.store_window import StoreWindow, clamped, stamped
@@ -46,7 +44,7 @@ class RangeWindow(StoreWindow):
         """The first row that is still there at the end of instant `until` - 1."""
         if self.stay is None:
             return low
-        return low + int(np.searchsorted(self.ts(low, self.next), clamped(min(until, END) - self.stay)))
+        return low + int(self.ts(low, self.next).searchsorted(clamped(min(until, END) - self.stay)))
 
 
 def reference(node: Window, stream: Stream) -> Timeline:

@@ -60,11 +60,12 @@ class SemiJoinOperator:
         order = np.argsort(ts, kind="stable")
         sign, ids = np.concatenate((left.sign, right.sign)), np.concatenate((rows, rights))
         side = (order >= len(left)).astype(np.int8)
+        pairs = self._pairs(self.rights.distinct(rights))
         changes, self.serial = march(
-            self.mode, ts[order], sign[order], side, ids[order], arrival[order], *self._pairs(np.unique(rights)),
+            self.mode, ts[order], sign[order], side, ids[order], arrival[order], *pairs,
             self.rows.state, self.probes.state, self.rights.state, self.serial)  # fmt: skip
         out = self._emitted(ts[order], changes)
-        self._forget(np.unique(rows), np.unique(rights))
+        self._forget(rows, rights)
         return out
 
     def next_instant(self) -> int | None:
@@ -125,10 +126,10 @@ class SemiJoinOperator:
 
     def _forget(self, rows: Array, rights: Array) -> None:
         """Ends what has no copies, then what is left without members."""
-        gone = rows[self.rows.state[rows, COPIES] == 0]
-        probes = np.unique(self.rows.forget(gone, row_heads(self.probes))) - 1
-        probes = probes[row_heads(self.probes)[probes] == 0]
-        rights = rights[self.rights.state[rights, COPIES] == 0]
+        rows = self.rows.distinct(rows[self.rows.state[rows, COPIES] == 0])
+        probes = self.rows.forget(rows, row_heads(self.probes)) - 1
+        probes = self.probes.distinct(probes[row_heads(self.probes)[probes] == 0])
+        rights = self.rights.distinct(rights[self.rights.state[rights, COPIES] == 0])
         owners = [self.probes.forget(probes, self.groups.heads[0]), self.rights.forget(rights, self.groups.heads[1])]
         self.groups.forget_empty(np.concatenate(owners))
 

@@ -9,7 +9,17 @@ import numpy as np
 from penstock.operators.columns.train import Train
 from penstock.operators.columns.vector import Array, Vector
 from penstock.operators.kernels.index import KeyIndex, grown, stacked
-from penstock.operators.kernels.semijoin import FIELDS, NULL_GROUP, OWNER, ROWS, link, pairs_by_group, unlink
+from penstock.operators.kernels.semijoin import (
+    FIELDS,
+    NULL_GROUP,
+    OWNER,
+    ROWS,
+    distinct,
+    empty_groups,
+    link,
+    pairs_by_group,
+    unlink,
+)  # fmt: skip
 from penstock.plan.types import Type
 
 Keys = Sequence[Callable[[Train], Vector]]
@@ -22,6 +32,7 @@ class Members:
         self.types = types
         self.index = KeyIndex(len(types))
         self.state: Array = np.zeros((self.index.capacity, FIELDS), np.int64)
+        self.calls = 0
 
     def ids(self, columns: Sequence[Vector], count: int) -> Array:
         """The ids of `count` rows of columns, new ones where there are none."""
@@ -29,6 +40,12 @@ class Members:
         if len(self.state) < self.index.capacity:
             self.state = grown(self.state, self.index.capacity)
         return ids
+
+    def distinct(self, ids: Array) -> Array:
+        """Each of these ids once."""
+        self.calls += 1
+        found: Array = distinct(ids, self.state, self.calls)
+        return found
 
     def columns(self, ids: Array) -> list[Vector]:
         """The values of these members."""
@@ -74,9 +91,7 @@ class Groups:
 
     def forget_empty(self, owners: Array) -> None:
         """Ends those of these groups that own nothing any more."""
-        owners = np.unique(owners)
-        empty = (owners != NULL_GROUP) & (self.heads[:, owners - 1] == 0).all(axis=0)
-        self.index.free(owners[empty] - NULL_GROUP - 1)
+        self.index.free(empty_groups(owners, self.heads) - NULL_GROUP - 1)
 
     @property
     def nbytes(self) -> int:
@@ -86,7 +101,7 @@ class Groups:
 
 def arrive(members: Members, ids: Array, owners: Array, heads: Array) -> Array:
     """Links those of these members that are new to their owners, and says which they are."""
-    fresh = np.unique(ids[members.state[ids, OWNER] == 0])
+    fresh = members.distinct(ids[members.state[ids, OWNER] == 0])
     link(members.state, ids, owners, heads)
     return fresh
 

@@ -75,7 +75,7 @@ class SlideRangeWindow(StoreWindow):
 
     def _first_from(self, row: int, instant: int) -> int:
         """The first row from `row` on that is stamped at or after `instant`."""
-        return row + int(np.searchsorted(self.ts(row, self.next), clamped(instant)))
+        return row + int(self.ts(row, self.next).searchsorted(clamped(instant)))
 
 
 class BoundedSlideRangeWindow(SlideRangeWindow):

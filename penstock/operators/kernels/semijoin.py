@@ -28,10 +28,38 @@ MATCHES, UNKNOWNS, ROWS = 5, 6, 7
 """More fields of a probe: how many distinct rights make the predicate true, how many NULL; its chain's first row."""
 SLOT: Final = 6
 """One more field of a right: its place among the rights that change in this call."""
-FIELDS: Final = 8
+SEEN: Final = 8
+"""When `distinct` last saw a member."""
+FIELDS: Final = 9
 NULL_GROUP: Final = 1
 SEMI, ANTI, NULL_AWARE = 0, 1, 2
 TRUE, UNKNOWN = 1, 2
+
+
+@njit(cache=True)
+def distinct(ids: Array, state: Array, call: int) -> Any:
+    """Each of these members once; `call` is a number that no call before had."""
+    found, used = np.empty_like(ids), 0
+    for key in ids:
+        if state[key, SEEN] != call:
+            state[key, SEEN] = call
+            found[used] = key
+            used += 1
+    return found[:used]
+
+
+@njit(cache=True)
+def empty_groups(owners: Array, heads: Array) -> Any:
+    """Those of these owners that own nothing any more, each once; not NULL_GROUP, which stays."""
+    found, used = np.empty_like(owners), 0
+    for owner in owners:
+        if owner != NULL_GROUP and heads[0, owner - 1] == 0 and heads[1, owner - 1] == 0:
+            heads[0, owner - 1] = -1
+            found[used] = owner
+            used += 1
+    for owner in found[:used]:
+        heads[0, owner - 1] = 0
+    return found[:used]
 
 
 @njit(cache=True)
