@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from penstock.cluster.flows import Floats
 from penstock.cluster.fragments import Fragment
 from penstock.cluster.mixing import Mixer, mixer
-from penstock.cluster.pruning import pruned
+from penstock.cluster.pruning import pruned, truncated
 from penstock.cluster.rows import Rows, combined, distinct, key, single, stacked, through_branch, through_operator
 from penstock.cluster.topology import Arc
 
@@ -101,7 +101,7 @@ def assembled(
 
 
 class _Build:
-    """The columns of a table in the making, and the rows of each stream that was already walked."""
+    """The columns of a table in the making, and the rows of each operator's output, downstream first."""
 
     def __init__(self, fragment: Fragment, children: Mapping[str, Fit], epsilon: float) -> None:
         self.fragment, self.children, self.epsilon = fragment, children, epsilon
@@ -112,6 +112,8 @@ class _Build:
         below = (name for table in children.values() for name in table.branches)
         self.branches = tuple(dict.fromkeys((*fragment.branches, *below)))
         self.walked: dict[str, Rows] = {}
+        for name in reversed(tuple(fragment.operators)):
+            self.walked[name] = self.split(fragment.leaving[name])
 
     def entry(self, name: str, leaving: tuple[Arc, ...]) -> Rows:
         """The rows of a stream that enters here; where it can be thinned on its own, those that a thinner mix
@@ -120,7 +122,7 @@ class _Build:
         rows = self.along(leaving[0]) if name not in self.fragment.external else self.split(leaving)
         rows = Rows(distinct(rows.keys + key(name)), rows.scores, rows.promises, rows.loads, rows.plans)
         if name not in self.fragment.free:
-            return rows
+            return self.thinned(rows, self.epsilon)
         useful = np.flatnonzero(~rows.idle)
         return pruned(rows.taken(useful) if len(useful) else rows.taken(np.arange(1)), self.epsilon)
 
@@ -140,11 +142,14 @@ class _Build:
         while len(first) * len(second) > MOST_ROWS and epsilon < 0.5:
             epsilon = max(2 * epsilon, 0.005)
             first, second = self.thinned(first, epsilon), self.thinned(second, epsilon)
+        if len(first) * len(second) > MOST_ROWS:
+            most = max(MOST_ROWS // min(len(first), len(second)), int(MOST_ROWS**0.5))
+            first, second = truncated(first, most), truncated(second, most)
         return first, second
 
     def thinned(self, rows: Rows, epsilon: float) -> Rows:
-        """`rows` pruned, where dropping everything at once is among them; elsewhere there is no drop to mix with."""
-        return pruned(rows, epsilon) if rows.idle.any() else rows
+        """`rows` pruned; only where dropping everything at once is among them may a mix leave tuples out."""
+        return pruned(rows, epsilon, free=bool(rows.idle.any()))
 
     def along(self, arc: Arc) -> Rows:
         """The rows of one arc, past whatever drop stands on it."""
@@ -153,8 +158,6 @@ class _Build:
         if arc.consumer_node != self.fragment.node:
             return self.child(arc)
         operator = self.fragment.operators[arc.consumer]
-        if operator.name not in self.walked:
-            self.walked[operator.name] = self.split(self.fragment.leaving[operator.name])
         return through_operator(
             self.walked[operator.name], self.nodes.index(operator.node), operator.cost, operator.selectivity
         )

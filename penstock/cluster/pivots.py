@@ -62,12 +62,13 @@ def minimise_loss(tableau: Dictionary, rates: Floats) -> tuple[Floats, float]:
     >>> values.tolist(), loss
     ([0.75, 0.0, 0.25], 0.75)
     """
-    values, loss = _solve(tableau.matrix, tableau.cost, tableau.fixed, tableau.sloped, rates)
+    values, loss = optimise(tableau.matrix, tableau.cost, tableau.fixed, tableau.sloped, rates)
     return values * tableau.units, loss
 
 
 @njit(cache=True)
-def _solve(matrix: Floats, cost: Floats, fixed: Floats, sloped: Floats, rates: Floats) -> tuple[Floats, float]:
+def optimise(matrix: Floats, cost: Floats, fixed: Floats, sloped: Floats, rates: Floats) -> tuple[Floats, float]:
+    """The values of the free, then the basic variables at their best, and the score they lose."""
     rows, columns = matrix.shape
     right = fixed.copy()
     noise = np.abs(fixed)

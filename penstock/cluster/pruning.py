@@ -26,17 +26,22 @@ from numba import njit
 from numpy.typing import NDArray
 
 from penstock.cluster.flows import Floats
-from penstock.cluster.mixing import mixer
+from penstock.cluster.pivots import optimise
 from penstock.cluster.rows import Rows
 
 # Room for rounding in the comparisons of scores.
 ROUNDING = 1e-12
+# What a whole tuple is worth beside its score where a mix may leave none out.
+FULLY = 1e3
 
 Flags: TypeAlias = NDArray[np.bool_]
 
 
-def pruned(rows: Rows, epsilon: float) -> Rows:
-    """`rows` without those that a mix of others replaces; only for rows that may also be dropped at once.
+def pruned(rows: Rows, epsilon: float, free: bool = True) -> Rows:
+    """`rows` without those that a mix of others replaces.
+
+    `free` says that everything may also be dropped at once, so that a mix may leave tuples out; where no drop stands,
+    as on branches that meet again downstream, the weights of a mix must sum to 1.
 
     >>> from penstock.cluster.rows import Rows
     >>> loads, scores = np.array([[1.0], [2.0], [3.0]]), np.array([1.0, 1.4, 2.0])
@@ -52,7 +57,7 @@ def pruned(rows: Rows, epsilon: float) -> Rows:
     order = np.lexsort((rows.keys, rows.loads.sum(axis=1), later, -rows.scores))
     ordered = rows.taken(order)
     kept, promises = _undominated(ordered.scores, ordered.promises, ordered.loads)
-    kept = _unmixed(ordered.scores, promises, ordered.loads, kept, epsilon)
+    kept = _unmixed(ordered.scores, promises, ordered.loads, kept, epsilon, 0.0 if free else FULLY)
     chosen = np.flatnonzero(kept)
     remaining = ordered.taken(chosen)
     return Rows(remaining.keys, remaining.scores, promises[chosen], remaining.loads, remaining.plans)
@@ -72,15 +77,66 @@ def _undominated(scores: Floats, promises: Floats, loads: Floats) -> tuple[Flags
     return kept, promised
 
 
-def _unmixed(scores: Floats, promises: Floats, loads: Floats, kept: Flags, epsilon: float) -> Flags:
-    """Of the kept rows those that no mix replaces, tried from the lowest score; promises move to the mix in place."""
-    for j in np.flatnonzero(kept)[:0:-1]:
-        others = np.flatnonzero(kept & (np.arange(len(kept)) != j))
-        if len(others) and (scores[j] > 0 or loads[j].any()):
-            one = np.zeros(len(others), dtype=np.intp)
-            weights = mixer(scores[others], loads[others], one, loads[j], 1).mix(np.ones(1))
-            kept[j] = not _hand_over(scores, promises, others, weights, promises[j], epsilon)
-    return kept
+def truncated(rows: Rows, most: int) -> Rows:
+    """At most so many rows: the first, and those that score best per load. Every promise rises to the highest, for
+    want of a proof.
+    """
+    if len(rows) <= most:
+        return rows
+    size = np.maximum(rows.loads.max(axis=0), 1e-300)
+    worth = rows.scores / np.maximum((rows.loads / size).sum(axis=1), 1e-300)
+    worth[0] = np.inf
+    worth[rows.idle] = np.inf
+    left = rows.taken(np.sort(np.argsort(-worth, kind="stable")[:most]))
+    return Rows(left.keys, left.scores, np.full(most, rows.promises.max()), left.loads, left.plans)
+
+
+def _unmixed(scores: Floats, promises: Floats, loads: Floats, kept: Flags, epsilon: float, urge: float) -> Flags:
+    """Of the kept rows those that no mix replaces; promises move to the mix in place.
+
+    First each row, by falling score, against those already found needed, which stay few; then those from the lowest
+    score against all others. `urge` is added to all scores, in units of the best, to make a mix use whole tuples.
+    """
+    bonus = urge * float(scores.max(initial=0.0) or 1.0)
+    needed = np.zeros_like(kept)
+    for j in np.flatnonzero(kept):
+        needed[j] = not _replaced(int(j), np.flatnonzero(needed), scores, promises, loads, epsilon, bonus)
+    for j in np.flatnonzero(needed)[:0:-1]:
+        needed[j] = False
+        needed[j] = not _replaced(int(j), np.flatnonzero(needed), scores, promises, loads, epsilon, bonus)
+    return needed
+
+
+def _replaced(
+    j: int, others: NDArray[np.intp], scores: Floats, promises: Floats, loads: Floats, epsilon: float, bonus: float
+) -> bool:
+    """Whether a mix of `others` takes over what row j answers for; the row that drops everything always stays."""
+    if len(others) == 0 or (scores[j] == 0 and not loads[j].any()):
+        return False
+    weights = _best_mix(scores[others] + bonus, loads[others], loads[j])
+    whole = bonus == 0.0 or weights.sum() >= 1.0 - ROUNDING
+    return whole and _hand_over(scores, promises, others, weights, promises[j], epsilon)
+
+
+@njit(cache=True)
+def _best_mix(scores: Floats, loads: Floats, limits: Floats) -> Floats:
+    """The weights, at most 1 together, of rows by falling score that score most within `limits` of load (as in
+    `mixing`).
+    """
+    count, nodes = loads.shape
+    matrix, cost = np.ones((nodes + 1, count)), scores[0] - scores
+    cost[0] = scores[0]
+    fixed, sloped = np.zeros(nodes + 1), np.ones((nodes + 1, 1))
+    for n in range(nodes):
+        size = max(limits[n], loads[:, n].max()) or 1.0
+        fixed[n], sloped[n, 0] = limits[n] / size, -loads[0, n] / size
+        matrix[n, 0] = -loads[0, n] / size
+        for k in range(1, count):
+            matrix[n, k] = (loads[k, n] - loads[0, n]) / size
+    values, _ = optimise(matrix, cost, fixed, sloped, np.ones(1))
+    weights = values[:count].copy()
+    weights[0] = values[count + nodes]
+    return weights
 
 
 def _hand_over(
