@@ -103,7 +103,7 @@ def _scaled(mode: str, near: Callable[[Array], Array], digits: int) -> Kernel:
         with np.errstate(all="ignore"):
             scaled = a.values * factor
             hard = ~(np.abs(scaled) < _EXACT) | near(scaled)
-            values = np.copysign(_NEAREST[mode](scaled) / factor, a.values)
+            values = _NEAREST[mode](scaled) / factor + 0.0
         if hard.any():
             values[hard] = [round_one(v, digits, mode, DOUBLE) for v in a.values[hard].tolist()]
         return Vector(values, a.nulls)

@@ -73,9 +73,7 @@ FUNCTIONS: Final = (
         strict=False,
         aliases=("make_array",),
     ),
-    define(
-        "get(array<E>, bigint) -> E", "the element at a place counted from 0, also `a[i]`; NULL outside the array", _get
-    ),
+    define("get(array<E>, bigint) -> E", "the element at a place counted from 0; NULL outside the array", _get),
     define(
         "element_at(array<E>, bigint) -> E",
         "the element at a place counted from 1, or from the end if negative; NULL outside the array",

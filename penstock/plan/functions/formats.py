@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from penstock.errors import Diagnostic, PenstockError
 from penstock.plan.expressions import Expression, Literal
-from penstock.plan.functions.arithmetic import in_range
+from penstock.plan.functions.arithmetic import in_range, quotient
 from penstock.plan.functions.calendar import DAY_US, HOUR_US, MINUTE_US, SECOND_US, civil, day_number, valid_date
 from penstock.plan.functions.function import Check, define
 from penstock.plan.functions.text import read_date, read_timestamp, show_year
@@ -225,7 +225,7 @@ FUNCTIONS: Final = (
     define(
         "unix_timestamp(timestamp) -> bigint; unix_timestamp(string [, string]) -> bigint",
         "whole seconds since 1970, of a timestamp or of text read by a pattern (`yyyy-MM-dd HH:mm:ss`)",
-        bind=lambda arguments, result: _unix if arguments[0] != TIMESTAMP else lambda us: us // SECOND_US,
+        bind=lambda arguments, result: _unix if arguments[0] != TIMESTAMP else lambda us: quotient(us, SECOND_US),
         check=_valid(_reader),
         aliases=("to_unix_timestamp",),
     ),

@@ -142,7 +142,7 @@ def rounded(value: Any, digits: int, rounding: str, result: Type) -> Any:
     else:
         cut = exact.quantize(Decimal(1).scaleb(-digits), rounding, EXACT)
     if result == DOUBLE:
-        return math.copysign(float(cut), value)
+        return float(cut) + 0.0
     return fitted(cut, result) if result.name == "decimal" else in_range(int(cut), result)
 
 

@@ -42,14 +42,15 @@ timestamp or an interval. Functions are deterministic, and all times are UTC.
 
 ## Where Spark and DuckDB differ
 
-Spark's meaning is taken: `log(x)` is the natural logarithm; `a[i]` and `get` count from 0, `element_at` from 1;
+Spark's meaning is taken: `log(x)` is the natural logarithm; `get` counts from 0, `element_at` from 1;
 `dayofweek` is 1 for Sunday; `concat` and `||` of NULL are NULL; `ceil`, `floor` give BIGINT, `sign` DOUBLE; `split`
 takes a regular expression; `regexp_replace` replaces all matches and writes groups as `$1`; `regexp_extract` gives
 group 1 unless told otherwise; `chr` stops at 255; `cast(12.7 as int)` is 12; a cast between a timestamp and a number
 counts seconds (`epoch_us` and `timestamp_us` count microseconds); `cast(1e7 as string)` is `1.0E7`.
 
 Unlike Spark: what Spark refuses with an error, or wraps, is NULL; `sqrt`, `asin`, `acos` and the like are NULL
-outside their domain, not NaN; `date + interval` is always a timestamp; regular expressions are Python's `re`;
+outside their domain, not NaN; `date + interval` is always a timestamp; `extract(second FROM t)` is a whole
+number (`second_of_minute` has the fraction); regular expressions are Python's `re`;
 patterns of times take the letters `y M d D H h m s S a E`.
 """
 

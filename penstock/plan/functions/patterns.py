@@ -104,8 +104,12 @@ def _filled(found: re.Match[str], replacement: str) -> str:
 
 
 def _split(text: str, pattern: str, limit: int = -1) -> tuple[str, ...] | None:
-    """As Java splits: no empty piece before a match of nothing at the start; a positive limit bounds the pieces."""
-    compiled = regexp(pattern)
+    """As Java splits: no empty piece before a match of nothing at the start; a positive limit bounds the pieces.
+
+    >>> _split("a,,b", ","), _split("abc", ""), _split("aab", "a*")
+    (('a', '', 'b'), ('a', 'b', 'c'), ('', '', 'b', ''))
+    """
+    compiled = regexp(pattern or "(?!$)")
     if compiled is None:
         return None
     pieces: list[str] = []
@@ -113,7 +117,7 @@ def _split(text: str, pattern: str, limit: int = -1) -> tuple[str, ...] | None:
     for found in compiled.finditer(text):
         if 0 < limit <= len(pieces) + 1:
             break
-        if found.end() == 0 or (found.start() == found.end() == len(text)):
+        if found.end() == 0:
             continue
         pieces.append(text[end : found.start()])
         end = found.end()

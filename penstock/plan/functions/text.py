@@ -47,7 +47,7 @@ def show(value: Any, t: Type) -> str:
     """`value` (not NULL) as a cast to string writes it."""
     if t.element is not None:
         element = t.element
-        return f"[{', '.join('NULL' if v is None else show(v, element) for v in value)}]"
+        return f"[{', '.join('null' if v is None else show(v, element) for v in value)}]"
     return str(_SHOWN.get(t.name, str)(value))
 
 

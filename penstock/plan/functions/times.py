@@ -180,8 +180,7 @@ def _make_interval(days: int, hours: int = 0, minutes: int = 0, seconds: float =
 def _extract(call: Callable[..., Expression], arguments: tuple[Expression, ...]) -> Expression:
     unit, value = arguments
     assert isinstance(unit, Literal)
-    name = unit_name(unit.value)
-    return call("second_of_minute" if name == "second" else name, value)
+    return call(unit_name(unit.value), value)
 
 
 def _known_unit(names: tuple[str, ...]) -> Check:
@@ -260,7 +259,7 @@ FUNCTIONS: Final = (
     define("epoch(timestamp) -> double", "seconds since 1970 with their fraction", lambda us: float(us) / SECOND_US),
     define(
         "extract(string, timestamp) -> int",
-        "`extract(unit FROM x)`: a part of a date or time; of the unit second a decimal with its fraction",
+        "`extract(unit FROM x)`: a part of a date or time, by the function of that name",
         rewrite=_extract,
         check=_known_unit(EXTRACTABLE),
         aliases=("date_part", "datepart"),
