@@ -89,7 +89,7 @@ def numbers(draw: st.DrawFn, columns: Columns, depth: int) -> str:
                 f"{left} + {right}",
                 f"({left} - {right})",
                 f"{left} * {right}",
-                f"-{left}",
+                f"-({left})",
                 f"coalesce({left}, {right})",
                 f"CASE WHEN {left} > 1 THEN {right} ELSE {left} END",
             ]

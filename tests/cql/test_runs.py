@@ -66,8 +66,12 @@ def test_where_under_a_window_of_rows_filters_after_the_window_has_counted(engin
     events: Events = [("s", i, {"g": g, "b": b}) for i, (g, b) in enumerate(rows, start=1)]
     query = "SELECT g, count(*) AS n, sum(b) AS total FROM s [Rows 4 Slide 2] WHERE b > 4 GROUP BY g"
     assert net(query, events, engine, declared=declared) == {
-        (2, "p", "1", "5"): 1, (4, "p", "1", "5"): 1, (4, "q", "1", "7"): 1, (6, "q", "1", "7"): 1, (6, "p", "1", "9"): 1,
-    }  # fmt: skip
+        (2, "p", "1", "5"): 1,
+        (4, "p", "1", "5"): 1,
+        (4, "q", "1", "7"): 1,
+        (6, "q", "1", "7"): 1,
+        (6, "p", "1", "9"): 1,
+    }
 
 
 @pytest.mark.parametrize("engine", ["reference", "lane"])
