@@ -6,6 +6,7 @@ ever new strings does not fill the memory.
 
 from __future__ import annotations
 
+import math
 from collections.abc import ItemsView, Iterable
 from typing import Any
 
@@ -35,26 +36,31 @@ class Dictionary:
     def code(self, value: Any) -> int:
         """The code of `value`, a new one where it has none."""
         code = self._codes.get(value)
-        if code is None:
-            if self._free:
-                code = self._free.pop()
-                self.values[code] = value
-            else:
-                code = len(self.values)
-                self.values.append(value)
-            self._codes[value] = code
+        return self._added(value) if code is None else code
+
+    def _added(self, value: Any) -> int:
+        value = same_nan(value)
+        if value in self._codes:
+            return self._codes[value]
+        if self._free:
+            code = self._free.pop()
+            self.values[code] = value
+        else:
+            code = len(self.values)
+            self.values.append(value)
+        self._codes[value] = code
         return code
 
     def find(self, value: Any) -> int:
         """The code of `value`, -1 where it has none."""
-        return self._codes.get(value, -1)
+        return self._codes.get(same_nan(value), -1)
 
     def encode(self, values: Iterable[Any]) -> Vector:
         """Internal values, None among them, as a vector of codes."""
-        listed = list(values)
-        codes = np.fromiter((0 if v is None else self.code(v) for v in listed), np.int64, len(listed))
-        nulls = np.fromiter((v is None for v in listed), np.bool_, len(listed))
-        return Vector(codes, nulls if nulls.any() else None)
+        listed, known = list(values), self._codes.get
+        codes = [0 if v is None else self._added(v) if (code := known(v)) is None else code for v in listed]
+        nulls = np.fromiter((v is None for v in listed), np.bool_, len(listed)) if None in listed else None
+        return Vector(np.array(codes, np.int64), nulls)
 
     def decode(self, vector: Vector) -> list[Any]:
         """The inverse of `encode`."""
@@ -73,6 +79,15 @@ class Dictionary:
         self._free.extend(dead)
         self.generation += bool(dead)
         return len(dead)
+
+
+def same_nan(value: Any) -> Any:
+    """`value`, an array's NaNs replaced by one object: Python takes tuples for equal that hold the same objects, equal
+    or not.
+    """
+    if type(value) is not tuple:
+        return value
+    return tuple(math.nan if v != v else same_nan(v) for v in value)
 
 
 class Dictionaries:

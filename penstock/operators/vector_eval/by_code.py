@@ -70,7 +70,8 @@ class Table:
         self._catch_up()
         state = self.state[codes]
         if not np.logical_and.reduce(state):
-            self._learn(codes[state == UNKNOWN])
+            unknown = state == UNKNOWN
+            self._learn(codes[unknown if nulls is None else unknown & ~nulls])
             state = self.state[codes]
         values = self.values[codes]
         null_results = state == NULL if self.has_null else None
@@ -105,9 +106,8 @@ class Table:
         return self.source.generation, self.target.generation if self.target is not None else 0
 
     def _learn(self, codes: Array) -> None:
-        known = self.source.values
         for code in set(codes.tolist()):
-            result = evaluate(self.expression, {self.name: known[code] if code < len(known) else None})
+            result = evaluate(self.expression, {self.name: self.source.values[code]})
             self.state[code] = NULL if result is None else KNOWN
             self.has_null |= result is None
             if result is not None:

@@ -44,7 +44,7 @@ def cast(expression: Expression, target: Type) -> Expression:
     if not possible(expression.type, target):
         raise PenstockError(
             Diagnostic(
-                f"cannot cast {format_expression(expression)}, a {expression.type}, to {target}",
+                f"cannot cast {format_expression(expression)} ({expression.type}) to {target}",
                 help=_hint(expression.type, target),
             )
         )

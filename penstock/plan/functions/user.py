@@ -69,9 +69,10 @@ class UserFunction:
     def spelled(self) -> str:
         """Name, parameters and result, as a person reads them."""
         try:
-            return f"{self.name}{inspect.signature(self.callable)} -> {self.returns}"
+            parameters = ", ".join(inspect.signature(self.callable).parameters)
         except (TypeError, ValueError):
-            return f"{self.name}(...) -> {self.returns}"
+            parameters = "..."
+        return f"{self.name}({parameters}) -> {self.returns}"
 
 
 @dataclass(frozen=True, slots=True)
