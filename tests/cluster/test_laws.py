@@ -34,7 +34,7 @@ def check(topology, method, epsilon, rng, points=5):
     """Both laws at some points of one topology."""
     model = compile_flows(topology)
     workload = Exponential(2.0 * filling_rates(model.total_loads, model.capacities)) if method == "solver-w" else None
-    planner = plan(topology, epsilon, method, workload=workload, most_plans=30)
+    planner = plan(topology, epsilon, method, workload=workload, most_plans=20)
     assert planner.bound <= epsilon / 100 + 1e-9
     for rates in observations(rng, model, points):
         named = dict(zip(model.inputs, rates.tolist(), strict=True))
@@ -47,7 +47,7 @@ def check(topology, method, epsilon, rng, points=5):
             best = optimum(topology, named)
             assert after.score >= best * (1 - epsilon / 100 - ORACLE) - 1e-12
     if workload is not None:
-        check_expectation(planner, model, topology, workload.sample(rng, 150), epsilon)
+        check_expectation(planner, model, topology, workload.sample(rng, 100), epsilon)
 
 
 def check_expectation(planner, model, topology, sample, epsilon):
