@@ -85,7 +85,7 @@ def evaluate(
     element's. A column left out is NULL. Relations are loaded from their files, and so are streams that have a file and
     no event. Where a stream declares no skew bound, it is measured over all events, and none is late.
     `batches` are rows a batch (an int, a list of ints, None for one batch), `lanes` how many lanes share the work,
-    `engine` is "lane" or "reference". The end of the events is the end of time, unless `close` is False: then time
+    `engine` is "lane", "reference" or "spark". The end of the events is the end of time, unless `close` is False: then time
     stands right after the last event.
     """
     _refuse(engine, others)
@@ -98,6 +98,11 @@ def evaluate(
         found = reference.evaluate(network, streams, given, until)
         return Result({q.name: _shown(found[q.name], q.root.schema) for q in network.queries}, Snapshot(1, 0.0))
     job = Job(network, streams, list(inputs.relations.values()), given, _sizes(batches), until)
+    if engine == "spark":
+        from penstock.spark import kit
+
+        delivered = kit.run(job, lanes)
+        return Result({q.name: _shown(delivered[q.name], q.root.schema) for q in network.queries}, Snapshot(1, 0.0))
     on = Lane(network, scheduler=scheduler) if lanes == 1 else Lanes(network, lanes, scheduler=scheduler)
     return _result(network, run(job, on))
 
@@ -122,7 +127,7 @@ def _hashable(value: Any) -> Any:
 
 
 NAN: Final = float("nan")
-ENGINES: Final = ("lane", "reference")
+ENGINES: Final = ("lane", "reference", "spark")
 
 
 def _refuse(engine: str, others: Mapping[str, Any]) -> None:

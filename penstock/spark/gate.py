@@ -19,7 +19,7 @@ from penstock.plan.nodes import Filter
 from penstock.plan.rewrites.prune_columns import needed_columns
 from penstock.plan.types import Type
 from penstock.spark.catalyst import catalyst
-from penstock.spark.lanes.wire import column_name
+from penstock.spark.lanes.wire import DEAD, column_name
 from penstock.spark.stages import Entry, Staged
 
 
@@ -35,23 +35,50 @@ def gate(staged: Staged, inputs: Mapping[str, DataFrame]) -> DataFrame:
 
 
 def _leaf(frame: DataFrame, entries: list[Entry], staged: Staged, needed: frozenset[str]) -> DataFrame:
+    """The rows of one leaf; malformed ones (`_bad`) go to lane 0 as rows of no entry, to be counted and set aside."""
     leaf = entries[0].leaf
     columns = [
         (_kept(f.name, f.type) if f.name in needed else _null(f.type)).alias(column_name(leaf.name, f.name))
         for f in leaf.schema
     ]
-    heads = [F.col("_ts"), F.col("_arrival")]
-    lanes = [_lane(e, staged) for e in entries]
-    passes = [pushed(e, staged) for e in entries]
+    heads = [F.col(name) for name in ("_ts", "_arrival", "_row") if name in frame.columns]
+    judged = "_bad" in frame.columns
+    if judged:
+        dead = F.col("_bad").isNotNull()
+        columns += [F.when(dead, c).alias(n) for n, c in _dead_letter(leaf.name).items()]
     if len(entries) == 1:
-        kept = frame if passes[0] is None else frame.where(passes[0])
-        return kept.select(F.lit(entries[0].number).alias("_entry"), lanes[0].alias("_lane"), *heads, *columns)
-    targets = [
-        F.when(F.lit(True) if p is None else p, F.struct(F.lit(e.number).alias("_entry"), lane.alias("_lane")))
-        for e, lane, p in zip(entries, lanes, passes, strict=True)
-    ]
+        return _alone(frame, entries[0], staged, judged).select("_entry", "_lane", *heads, *columns)
+    targets = [_target(e.number, _lane(e, staged), _good(pushed(e, staged), judged)) for e in entries]
+    if judged:
+        targets.append(_target(DEAD, F.lit(0), dead))
     rows = frame.select(F.explode(F.filter(F.array(*targets), lambda t: t.isNotNull())).alias("_to"), *heads, *columns)
     return rows.select("_to._entry", "_to._lane", *(_quoted(c) for c in rows.columns if c != "_to"))
+
+
+def _alone(frame: DataFrame, entry: Entry, staged: Staged, judged: bool) -> DataFrame:
+    """The rows of a leaf that one entry has for itself: no row is copied."""
+    passes = pushed(entry, staged)
+    if not judged:
+        kept = frame if passes is None else frame.where(passes)
+        return kept.withColumns({"_entry": F.lit(entry.number), "_lane": _lane(entry, staged)})
+    dead = F.col("_bad").isNotNull()
+    kept = frame if passes is None else frame.where(dead | passes)
+    number = F.when(dead, F.lit(DEAD)).otherwise(F.lit(entry.number))
+    return kept.withColumns({"_entry": number, "_lane": F.when(dead, F.lit(0)).otherwise(_lane(entry, staged))})
+
+
+def _good(passes: Column | None, judged: bool) -> Column:
+    conditions = [c for c in (passes, F.col("_bad").isNull() if judged else None) if c is not None]
+    return reduce(lambda a, b: a & b, conditions, F.lit(True))
+
+
+def _target(number: int, lane: Column, condition: Column) -> Column:
+    return F.when(condition, F.struct(F.lit(number).alias("_entry"), lane.alias("_lane")))
+
+
+def _dead_letter(leaf: str) -> dict[str, Column]:
+    columns = {"_stream": F.lit(leaf), "_reason": F.col("_bad"), "_raw": F.col("_raw")}
+    return {**columns, "_source": F.col("_source"), "_offset": F.col("_offset")}
 
 
 def _quoted(name: str) -> str:

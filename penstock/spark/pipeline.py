@@ -91,15 +91,15 @@ class Pipeline:
                 self._run(None, None)
             return due
 
-    def close(self) -> None:
-        """The end of time: all time windows close."""
+    def advance(self, until: int = END) -> None:
+        """A batch without rows that takes all streams' time to `until`; at the end of time, all time windows close."""
         with self._lock:
-            self._run(None, None, closing=True)
+            self._run(None, None, until)
 
-    def _run(self, source: int | None, rows: DataFrame | None, closing: bool = False) -> None:
+    def _run(self, source: int | None, rows: DataFrame | None, until: int | None = None) -> None:
         started = time.perf_counter()
         number = 0 if self._last is None else self._last.batch + 1
-        plan = self._plan(number, source, closing)
+        plan = self._plan(number, source, until)
         if number == 0:
             loaded = self._relations()
             rows = loaded if rows is None else rows if loaded is None else rows.unionByName(loaded, True)
@@ -118,18 +118,18 @@ class Pipeline:
         self.reports.append(_report(commit, seconds))
         self.checkpoint.clean(commit)
 
-    def _plan(self, number: int, source: int | None, closing: bool) -> PlanRecord:
+    def _plan(self, number: int, source: int | None, until: int | None) -> PlanRecord:
         """The batch's plan record: the one that a run before a crash has made, or a new one."""
         kept = self.checkpoint.records.plan(number)
         if kept is not None and kept.source == source:
             return kept
-        progress = dict.fromkeys(self._leaves(), END) if closing else self._progress()
+        progress = self._progress() if until is None else self._taken_to(until)
         plan = PlanRecord(number, source, self.network, progress, self.staged.lanes)
         self.checkpoint.records.put_plan(plan)
         return plan
 
-    def _leaves(self) -> list[str]:
-        return [s.name for s in self.staged.network.streams] + [r.name for r in self.staged.network.relations]
+    def _taken_to(self, until: int) -> dict[str, int]:
+        return {name: max(progress, until) for name, progress in self._progress().items()}
 
     def _progress(self) -> dict[str, int]:
         """How far each stream's time has come, by what the batches before have seen; relations are complete at once."""
@@ -152,7 +152,7 @@ class Pipeline:
         for stage in range(self.staged.stages):
             errand = Errand(self._request(plan, stage), before, stage == self.staged.stages - 1)
             if stage == 0:
-                given = self._empty() if rows is None else rows.withColumn("_row", F.monotonically_increasing_id())
+                given = self._empty() if rows is None else _numbered(rows)
                 work = given.repartitionById(lanes, F.col("_lane")).mapInArrow(first_stage(errand), SCHEMA)
             else:
                 spread = work.repartitionById(lanes, F.col("lane").cast("int"))
@@ -193,6 +193,11 @@ class Pipeline:
                     found.setdefault(query, []).append(table)
         for name, tables in found.items():
             self.publishers[name].publish(commit.batch, self.staged.network.query(name), pa.concat_tables(tables))
+
+
+def _numbered(rows: DataFrame) -> DataFrame:
+    """`rows` with their places in the batch; those that a source has given stay."""
+    return rows if "_row" in rows.columns else rows.withColumn("_row", F.monotonically_increasing_id())
 
 
 def last_attempts(commit: CommitRecord, stages: int) -> dict[int, str]:

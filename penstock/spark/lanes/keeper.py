@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any, Final
 
@@ -19,7 +20,7 @@ from penstock.plan.nodes import Source
 from penstock.spark.lanes.container import pack, unpack
 from penstock.spark.lanes.protocol import Request
 from penstock.spark.lanes.share import Made, Share
-from penstock.spark.lanes.wire import from_bytes, to_bytes, unpacked
+from penstock.spark.lanes.wire import dead_letters, from_bytes, to_bytes, unpacked
 from penstock.spark.stages import staged
 from penstock.spark.state.files import Damaged, Folder
 from penstock.spark.state.records import Attempt, Records
@@ -56,20 +57,27 @@ class Keeper:
         made = self.share.run(request.stage, tables, request.progress)
         name = _file(request.batch, request.stage, request.attempt)
         pieces = {"head": _head(request), "log": body}
+        dead = dead_letters(tables[0]) if tables else None
+        if dead is not None:
+            pieces[_DEAD] = to_bytes(dead)
         pieces |= {_RESULT + query: to_bytes(table) for query, table in made.results.items()}
         self.folder.write(name, pack(pieces))
         self._logged += len(body)
         self._runs += 1
         self.at = request.attempt
-        return self._attempt(request, name, tables, made), made
+        return self._attempt(request, name, tables, made, _reasons(dead)), made
 
     def _touched(self) -> bool:
         """True where the share is not the one that a run starts with."""
         return self.at is not None or self._logged > 0
 
-    def _attempt(self, request: Request, name: str, tables: list[pa.Table], made: Made) -> Attempt:
+    def _attempt(
+        self, request: Request, name: str, tables: list[pa.Table], made: Made, dead: list[pa.Table]
+    ) -> Attempt:
+        malformed = Counter((r["_stream"], r["_reason"]) for d in dead for r in d.to_pylist())
         counters = {
-            "rows_in": sum(t.num_rows for t in tables),
+            "rows_in": sum(t.num_rows for t in tables) - malformed.total(),
+            "malformed": [[stream, reason, n] for (stream, reason), n in malformed.items()],
             "rows_out": {q: t.num_rows for q, t in made.results.items()},
             "late": {s: list(c) for s, c in self.share.late().items() if any(c)},
             "seen": self._seen(request.stage, tables),
@@ -159,6 +167,19 @@ class Keeper:
 
 
 _RESULT: Final = "result "
+_DEAD: Final = "dead letters"
+
+
+def _reasons(dead: pa.Table | None) -> Counter[tuple[str, str]]:
+    """How many malformed rows of each stream there are for each reason."""
+    return Counter() if dead is None else Counter((r["_stream"], r["_reason"]) for r in dead.to_pylist())
+
+
+def dead_letters_of(folder: Folder, attempt: Attempt) -> pa.Table | None:
+    """The malformed rows that came with an attempt's."""
+    if not attempt.counters["malformed"]:
+        return None
+    return from_bytes(unpack(folder.read(attempt.file))[_DEAD])
 
 
 def results_of(folder: Folder, attempt: Attempt) -> dict[str, pa.Table]:

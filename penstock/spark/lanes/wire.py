@@ -19,6 +19,18 @@ from penstock.plan.schema import Schema
 from penstock.spark.stages import Entry
 
 HEADERS = ("_entry", "_ts", "_seq", "_arrival")
+DEAD = -1
+"""The entry of malformed rows."""
+DEAD_LETTER = ("_stream", "_reason", "_raw", "_source", "_offset", "_arrival")
+"""What is kept of them."""
+
+
+def dead_letters(table: pa.Table) -> pa.Table | None:
+    """The malformed rows in `table`; None where there are none."""
+    if "_reason" not in table.column_names:
+        return None
+    dead = table.filter(pc.equal(table.column("_entry"), DEAD)).select(DEAD_LETTER)
+    return dead if dead.num_rows else None
 
 
 def column_name(leaf: str, column: str) -> str:
@@ -34,7 +46,8 @@ def unpacked(table: pa.Table, entries: Sequence[Entry], dictionaries: Dictionari
     """The rows of each entry in `table`, ordered by timestamp and place."""
     numbers = table.column("_entry").to_numpy()
     for entry in entries:
-        mine = table if len(entries) == 1 else table.filter(pa.array(numbers == entry.number))
+        chosen = numbers == entry.number
+        mine = table if bool(chosen.all()) else table.filter(pa.array(chosen))
         if mine.num_rows:
             yield entry, _train(mine, entry, dictionaries)
 

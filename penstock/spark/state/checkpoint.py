@@ -21,6 +21,7 @@ from typing import Any, Final
 
 from penstock.errors import Diagnostic, PenstockError
 from penstock.plan.network import Network
+from penstock.spark.lanes.protocol import socket_path
 from penstock.spark.state.files import Folder
 from penstock.spark.state.records import Attempt, CommitRecord, Records, batch_of
 
@@ -87,6 +88,11 @@ class Checkpoint:
     def unlock(self) -> None:
         """Ends the use of the folder."""
         self.folder.remove("lock")
+
+    def end_servers(self) -> None:
+        """Lets the lanes' servers on this machine end: their sockets' files are taken away."""
+        for lane in range(self.lanes):
+            socket_path(self.run, lane).unlink(missing_ok=True)
 
     def last(self) -> CommitRecord | None:
         """The last batch that has happened."""

@@ -1,0 +1,134 @@
+"""A whole run: sources opened, the gate in place, batches until the sources end or somebody says stop."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.streaming import StreamingQuery
+
+from penstock.errors import PenstockError
+from penstock.plan.network import Network
+from penstock.plan.nodes import Table
+from penstock.plan.windows import BEGIN
+from penstock.settings import Settings
+from penstock.spark.errors import explained
+from penstock.spark.gate import gate
+from penstock.spark.pipeline import BatchReport, Pipeline
+from penstock.spark.session import open_session
+from penstock.spark.sinks import open_sink
+from penstock.spark.sources import open_relation, open_stream
+from penstock.spark.stages import staged
+from penstock.spark.state.checkpoint import Checkpoint
+
+LOOK_S = 0.05
+"""How often a run looks for batches to follow up and for the end."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """How to run. `until_idle` ends when the sources have nothing more, `close` then closes all windows too."""
+
+    master: str = "local[*]"
+    checkpoint: str = "checkpoint"
+    until_idle: bool = False
+    close: bool = False
+    trigger_s: float = 0.0
+    settings: Settings = Settings()
+    extra: Mapping[str, str] | None = None
+
+
+class Run:
+    """A running application. `report` is called after each batch."""
+
+    def __init__(self, network: Network, options: RunOptions, report: Callable[[BatchReport], None]) -> None:
+        _refuse_unfed(network)
+        self.options = options
+        self.spark = open_session("penstock", options.master, Path(options.checkpoint) / "java", options.extra)
+        cores = max(1, self.spark.sparkContext.defaultParallelism)
+        self.checkpoint = Checkpoint(options.checkpoint, network, cores)
+        self.staged = staged(network, self.checkpoint.lanes)
+        sinks = {q.name: open_sink(self.spark, q, self.checkpoint.run) for q in network.queries}
+        self._report = report
+        self._reported = 0
+        self._stopping = threading.Event()
+        self.pipeline = Pipeline(self.spark, self.staged, self.checkpoint, sinks, self._relations, options.settings)
+
+    def go(self) -> None:
+        """Runs to the end: of the sources with `until_idle`, else until `stop`."""
+        try:
+            with explained("the run", {}):
+                self._stream()
+            if self.options.until_idle:
+                self.pipeline.follow_up()
+                if self.options.close:
+                    self.pipeline.advance()
+            self._tell()
+        finally:
+            self.checkpoint.end_servers()
+            self.checkpoint.unlock()
+
+    def stop(self) -> None:
+        """Ends the run after the batch that is under way."""
+        self._stopping.set()
+
+    def _stream(self) -> None:
+        query = self._start()
+        try:
+            while not query.awaitTermination(LOOK_S) and not self._stopping.is_set():
+                if not query.status["isTriggerActive"] and not self.options.until_idle:
+                    self.pipeline.follow_up()
+                self._tell()
+        finally:
+            query.stop()
+
+    def _start(self) -> StreamingQuery:
+        frames = {s.name: open_stream(self.spark, s) for s in self.staged.network.streams if s.name in _leaves(self)}
+        writer = gate(self.staged, frames).writeStream.foreachBatch(self.pipeline.on_batch)
+        writer = writer.option("checkpointLocation", f"{self.options.checkpoint}/spark")
+        if self.options.until_idle:
+            return writer.trigger(availableNow=True).start()
+        return writer.trigger(processingTime=f"{self.options.trigger_s} seconds").start()
+
+    def _relations(self) -> DataFrame | None:
+        """The rows of loaded relations, on their way to the lanes."""
+        loaded = {
+            r.name: _standing(open_relation(self.spark, r))
+            for r in self.staged.network.relations
+            if r.source is not None and r.name in _leaves(self)
+        }
+        return gate(self.staged, loaded) if loaded else None
+
+    def _tell(self) -> None:
+        reports = self.pipeline.reports
+        for report in reports[self._reported :]:
+            self._report(report)
+        self._reported = len(reports)
+
+
+def _leaves(run: Run) -> set[str]:
+    return {e.leaf.name for e in run.staged.entries_of(0)}
+
+
+def _standing(rows: DataFrame) -> DataFrame:
+    """Rows of a relation, there from the beginning."""
+    begin = F.lit(BEGIN).cast("bigint")
+    return rows.withColumns({"_ts": begin, "_arrival": begin})
+
+
+def _refuse_unfed(network: Network) -> None:
+    """Refuses a network with a leaf that nothing feeds."""
+    fed = {d.name for d in (*network.streams, *network.relations) if d.source is not None}
+    leaves = [n for n in network.nodes() if not n.inputs]
+    hungry = [n for n in leaves if getattr(n, "name", "") not in fed]
+    mistakes = [f"{n.label} has no source: say where it comes from with FROM" for n in hungry]
+    if not network.queries:
+        mistakes.append("there is no query to run")
+    if leaves and all(isinstance(n, Table) for n in leaves):
+        mistakes.append("there is no stream to run on: every input is a loaded relation")
+    if mistakes:
+        raise PenstockError(*mistakes)
