@@ -11,20 +11,24 @@ from __future__ import annotations
 
 import pickle
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from decimal import Decimal
 from random import Random
 from typing import Any, NamedTuple
+from unittest.mock import patch
 
 import numpy as np
 from hypothesis import strategies as st
 
-from penstock.operators import registry
+from penstock.operators import registry, row_pool
 from penstock.operators.base import Context, Event, Row, Stream, Timeline
+from penstock.operators.columns import store
 from penstock.operators.columns.dictionary import Dictionaries
 from penstock.operators.columns.train import Train, concat_trains
 from penstock.operators.columns.vector import Vector, interned, physical
 from penstock.operators.histories import row_key
+from penstock.operators.kernels import index
 from penstock.plan.node import Kind, Node, walk
 from penstock.plan.nodes import Source, Table
 from penstock.plan.schema import Schema
@@ -86,6 +90,20 @@ def reference(node: Node, fed: Fed) -> Stream | Timeline:
 def run(node: Node, fed: Fed, cuts: Iterable[int] = (), *, shuffle: int | None = None) -> list[Element]:
     """The elements that the operators emit; checks that each train is in order and inside its span of time."""
     return Runner([node], shuffle).feed(fed, [*sorted(set(cuts)), END])[node]
+
+
+@contextmanager
+def cramped(on: bool = True) -> Iterator[None]:
+    """Inside, stores, pools and indexes have no spare room (if `on`), so that they grow and move at every turn."""
+    if not on:
+        yield
+        return
+    with ExitStack() as patches:
+        for module, name in ((row_pool, "MINIMUM_ROWS"), (store, "MINIMUM_ROWS"), (index, "MINIMUM_CAPACITY")):
+            patches.enter_context(patch.object(module, name, 1))
+        for module in (row_pool, store):
+            patches.enter_context(patch.object(module, "SLACK", 0))
+        yield
 
 
 class Runner:

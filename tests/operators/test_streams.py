@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from penstock.operators.base import Context, Event
 from penstock.operators.columns.train import Train
 from penstock.operators.columns.vector import Vector
 from penstock.operators.registry import build
-from penstock.plan.nodes import DStream, Except, IStream, RStream, Table, Union, Window
+from penstock.plan.node import Node
+from penstock.plan.nodes import Distinct, DStream, Except, IStream, RStream, Table, Union, Window
 from penstock.plan.schema import Schema
 from penstock.plan.windows import BEGIN, END, Range, Rows, SlideRange
 from tests.operators.harness import Runner, check, events, net, run, source
@@ -95,8 +97,8 @@ def test_rstream_keeps_the_sum_of_weights() -> None:
     assert [float(out.weight[out.ts == t].sum()) for t in (0, 1)] == [4.0, 9.0]
 
 
-def test_what_streams_keep_goes_with_the_rows() -> None:
-    node = RStream(Window(S, Range(3)))
+@pytest.mark.parametrize("node", [RStream(Window(S, Range(3))), Distinct(Window(S, Range(3)))], ids=lambda n: n.label)
+def test_what_is_kept_of_rows_goes_with_them(node: Node) -> None:
     runner = Runner([node])
     runner.feed({"S": events(*((t, str(t)) for t in range(3000)))}, range(0, 3000, 7))
     assert runner.operators[node].nbytes() < 20_000
