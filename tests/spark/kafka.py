@@ -33,6 +33,9 @@ offsets.topic.replication.factor=1
 transaction.state.log.replication.factor=1
 transaction.state.log.min.isr=1
 group.initial.rebalance.delay.ms=0
+broker.session.timeout.ms=60000
+log.cleaner.enable=false
+offsets.topic.num.partitions=1
 """
 
 
@@ -57,7 +60,15 @@ class Broker:
         file = folder / "server.properties"
         file.write_text(_CONFIGURATION.format(port=port, controller=controller, folder=folder), encoding="utf-8")
         identity = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode()[:22]
-        command = [java, "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", jars]
+        command = [
+            java,
+            "-Xmx512m",
+            "-XX:+UseSerialGC",
+            "-XX:TieredStopAtLevel=1",
+            "-XX:+ExitOnOutOfMemoryError",
+            "-cp",
+            jars,
+        ]
         tool = [*command, "kafka.tools.StorageTool", "format", "-t", identity, "-c", str(file)]
         subprocess.run(tool, check=True, capture_output=True, timeout=PATIENCE_S)
         with open(folder / "output", "wb") as output:
