@@ -11,6 +11,7 @@ from dataclasses import replace
 from penstock.plan.expressions import Column, columns
 from penstock.plan.node import Node, rewrite
 from penstock.plan.nodes import Aggregate, AggregateCall, Filter, Join, Map, SemiJoin, WindowAggregate
+from penstock.plan.rewrites.places import orders_by_value
 from penstock.plan.windows import SlideRows
 
 
@@ -54,8 +55,10 @@ def _narrowed(node: Node, needed: frozenset[str]) -> Node:
 
 def _cuts(node: Node, position: int) -> bool:
     """True where a map may stand under input `position` of `node`: its columns go by name, and its result does not
-    depend on the others."""
-    return isinstance(node, Join | Aggregate | WindowAggregate) or (isinstance(node, SemiJoin) and position == 1)
+    depend on the others, nor on their part in the order of the elements."""
+    if isinstance(node, WindowAggregate):
+        return not orders_by_value(node)
+    return isinstance(node, Join | Aggregate) or (isinstance(node, SemiJoin) and position == 1)
 
 
 def _picked(node: Node, names: frozenset[str]) -> Node:
@@ -80,7 +83,7 @@ def _read(node: Node, needed: frozenset[str]) -> tuple[frozenset[str], ...]:
     if isinstance(node, SemiJoin):
         right = frozenset(n[2:] for n in columns(node.predicate) if n.startswith("1."))
         return (frozenset(node.left.schema.names), right)
-    if isinstance(node, Aggregate | WindowAggregate):
+    if isinstance(node, Aggregate) or (isinstance(node, WindowAggregate) and not orders_by_value(node)):
         return (frozenset(node.keys) | _arguments(node.aggregates) | _numbering(node),)
     return tuple(frozenset(i.schema.names) for i in node.inputs)
 

@@ -1,9 +1,14 @@
-"""Istream over an unbounded window is the stream itself (Babu 2.1.3's shortcut, read backwards): no state is needed."""
+"""Istream over an unbounded window is the stream itself (Babu 2.1.3's shortcut, read backwards): no state is needed.
+
+Not under an operator that reads the places of equal timestamps: the stream's elements have places of their own, those
+of an Istream are ordered by their values.
+"""
 
 from __future__ import annotations
 
-from penstock.plan.node import Node, rewrite
+from penstock.plan.node import Node, walk
 from penstock.plan.nodes import Filter, IStream, Map, Window
+from penstock.plan.rewrites.places import reads_places
 from penstock.plan.windows import Range, Rows
 
 
@@ -14,10 +19,20 @@ def stream_unbounded_windows(root: Node) -> Node:
     >>> from penstock.plan.nodes import Source
     >>> from penstock.plan.schema import Schema
     >>> s = Source("s", Schema.parse("a int"))
-    >>> stream_unbounded_windows(IStream(Window(s, Rows(None)))) == s
+    >>> whole = IStream(Window(s, Rows(None)))
+    >>> stream_unbounded_windows(whole) == s
+    True
+    >>> stream_unbounded_windows(Window(whole, Range(5))) == Window(s, Range(5))
+    True
+    >>> stream_unbounded_windows(Window(whole, Rows(5))) == Window(whole, Rows(5))
     True
     """
-    return rewrite(root, lambda node: (_unwindowed(node.input) or node) if isinstance(node, IStream) else node)
+    ordered = {below for node in walk(root) if reads_places(node) for below in walk(node)}
+    done: dict[Node, Node] = {}
+    for node in walk(root):
+        now = node.with_inputs(tuple(done[i] for i in node.inputs))
+        done[node] = (_unwindowed(now.input) or now) if isinstance(now, IStream) and node not in ordered else now
+    return done[root]
 
 
 def _unwindowed(node: Node) -> Node | None:
@@ -31,6 +46,8 @@ def _unwindowed(node: Node) -> Node | None:
 
 
 def unbounded(window: Window) -> bool:
-    """True where the window never loses a row."""
+    """True where the window takes every row and never loses one; over an attribute it does not take a NULL."""
     spec = window.spec
-    return (isinstance(spec, Range) and spec.size is None) or (isinstance(spec, Rows) and spec.count is None)
+    if isinstance(spec, Range):
+        return spec.size is None and spec.on is None
+    return isinstance(spec, Rows) and spec.count is None
