@@ -28,7 +28,7 @@ class HashIndex:
         self._chain: Array = np.empty(0, np.int32)
         self._after: Array = np.empty(0, np.int32)
         self._before: Array = np.empty(0, np.int32)
-        self._keys = 0
+        self.keys = 0
 
     def move(self, move: Move) -> None:
         """Follows the side's positions."""
@@ -40,12 +40,12 @@ class HashIndex:
 
     def insert(self, positions: Array, sign: Array, words: Array, shift: int) -> None:
         """Adds the rows of the + elements; the word of position p is `words[p + shift]`."""
-        self._resize(self._keys + len(positions), words, shift)
-        self._keys += join_chains.insert(positions, sign, *self._table(), words, shift)
+        self._resize(self.keys + len(positions), words, shift)
+        self.keys += join_chains.insert(positions, sign, *self._table(), words, shift)
 
     def remove(self, positions: Array, sign: Array, words: Array, shift: int) -> None:
         """Takes the rows of the - elements out."""
-        self._keys -= join_chains.remove(positions, sign, *self._table(), words, shift)
+        self.keys -= join_chains.remove(positions, sign, *self._table(), words, shift)
 
     def probe(self, wanted: Array, events: Array, words: Array, shift: int, lives: tuple[Array, Array, Array],
               row_shift: int) -> Iterator[Pairs]:  # fmt: skip

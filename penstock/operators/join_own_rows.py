@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 import numpy as np
 
 from penstock.operators.columns.train import Train
 from penstock.operators.columns.vector import Array, Vector, physical
-from penstock.operators.join_rows import Move, roomy
+from penstock.operators.join_rows import MINIMUM_POSITIONS, Move, roomy
 from penstock.operators.kernels.index import KeyIndex, grown, stacked
 from penstock.operators.kernels.join import VACANT
 from penstock.operators.kernels.join_queues import queue_in, queue_out
 from penstock.plan.schema import Schema
 from penstock.plan.types import Type
+
+SPARSE: Final = 8
+"""Positions a row, from which on they are too many."""
 
 
 class OwnRows:
@@ -65,6 +69,11 @@ class OwnRows:
     def release(self, positions: Array, sign: Array, touch: Array, until: int) -> None:
         if len(positions):
             self._free = np.concatenate([self._free, positions[sign < 0]])
+
+    @property
+    def sparse(self) -> bool:
+        capacity = len(self._arrival)
+        return capacity > SPARSE * max(MINIMUM_POSITIONS, capacity - len(self._free))
 
     def column(self, index: int) -> Vector:
         vector = self._columns[index]

@@ -68,6 +68,10 @@ class SideRows(PlacedRows, Protocol):
     def release(self, positions: Array, sign: Array, touch: Array, until: int) -> None:
         """Ends the interval before `until`, whose elements had these positions and signs."""
 
+    @property
+    def sparse(self) -> bool:
+        """True where it holds far more room than rows, and does not give it back by itself."""
+
     def nbytes(self) -> int:
         """Bytes of its own."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 
@@ -24,6 +25,8 @@ from penstock.operators.vector_eval import compiled
 from penstock.plan.expressions import Column
 from penstock.plan.node import Node
 from penstock.plan.types import Type
+
+NOTHING: Final = np.empty(0, np.int64)
 
 
 @dataclass(slots=True)
@@ -49,7 +52,7 @@ class Side:
         keys = [t for terms in conditions.terms(number) for t in terms]
         self._terms = {t: compiled(t.expression, node.schema, context) for t in keys}
         self._columns = {t: self._stored(t) for t in self._terms}
-        self._words: dict[Term, Array] = {t: np.empty(0, np.int64) for t in self._terms if self._columns[t] is None}
+        self._words: dict[Term, Array] = {t: NOTHING for t in self._terms if self._columns[t] is None}
         self._indexes: dict[tuple[Term, ...], HashIndex] = {}
         self._mixes: dict[tuple[Term, ...], Array] = {}
         self._ordered: dict[Term, SortedIndex] = {}
@@ -85,6 +88,8 @@ class Side:
         for ordered in self._ordered.values():
             ordered.remove(delta.sign, self._touch)
         self.rows.release(delta.positions, delta.sign, self._touch, until)
+        if self.rows.sparse:
+            self._rebuild()
 
     def probe(self, terms: tuple[Term, ...], wanted: Array, events: Array) -> Iterator[Pairs]:
         """Pairs of candidates, by the words of their keys, with the rows whose `terms` have them."""
@@ -145,7 +150,19 @@ class Side:
         """All rows, as a train."""
         places = self.alive + self.rows.shift
         columns = [self.rows.column(i).take(places) for i in range(len(self.schema.fields))]
-        return Train(columns, np.zeros(len(places), np.int64))
+        weight = None if self.rows.weight is None else self.rows.weight[places]
+        return Train(columns, np.zeros(len(places), np.int64), arrival=self.rows.arrival[places], weight=weight)
+
+    def _rebuild(self) -> None:
+        """Starts afresh with the rows that live, so that what a relation once held does not stay."""
+        living = self._living()
+        self.rows, self._touch = OwnRows(self.schema), np.empty(0, np.int32)
+        self._words = dict.fromkeys(self._words, NOTHING)
+        self._mixes = dict.fromkeys(self._mixes, NOTHING)
+        self._indexes = {terms: HashIndex() for terms in self._indexes}
+        self._ordered = {term: SortedIndex() for term in self._ordered}
+        delta = self.begin(living, np.zeros(len(living), np.int32))
+        settle(delta.positions, delta.sign, self._touch)
 
     def _hash(self, terms: tuple[Term, ...]) -> None:
         index = self._indexes[terms] = HashIndex()
@@ -204,11 +221,10 @@ class Side:
             self._cancel(delta, count)
 
     def _cancel(self, delta: Delta, count: int) -> None:
-        """Rows whose - stands before their + in an instant never live: neither element takes part."""
+        """Where a row's - stands before its + in an instant, it never lives, and neither element takes part."""
         born, died = self._born[:count], self._died[:count]
         unborn = np.flatnonzero(born > died)
         cancelled = np.concatenate([born[unborn], died[unborn]])
-        born[unborn] = NEVER
         delta.probing = np.flatnonzero(~np.isin(delta.events, cancelled))
 
 

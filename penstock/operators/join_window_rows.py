@@ -56,6 +56,7 @@ class WindowRows:
     """
 
     borrowed = True
+    sparse = False
 
     def __init__(self, store: Store, columns: tuple[int, ...], wait: int) -> None:
         self._store = store

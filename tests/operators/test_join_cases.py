@@ -123,6 +123,25 @@ def test_bands_are_searched_not_multiplied() -> None:
         assert {b.term.side for b in step.bounds} == {1 - start} and len({b.term for b in step.bounds}) == 1
 
 
+def test_what_a_relation_once_held_does_not_stay() -> None:
+    tables = [table(name, "k int, d double") for name in "TU"]
+    node = join(*tables, on=(equal("0.k", "1.k"), equal("0.d", "1.d")))
+    operator, count = registry.build(node, Context()), 100_000
+    keys, nothing = np.arange(count), Train.empty(node.members[1].schema)
+
+    def change(first: int, sign: int, ts: int) -> Train:
+        some = keys[first:]
+        return Train([Vector(some), Vector(some / 2)], np.full(len(some), ts), np.full(len(some), sign, np.int8))
+
+    operator.process([change(0, 1, 0), nothing], 1)
+    full = operator.nbytes()
+    operator.process([change(10, -1, 1), nothing], 2)
+    assert operator.nbytes() < full / 20
+    out = operator.process([nothing, change(8, 1, 2)], 3)
+    assert sorted(out.column(0).values.tolist()) == [8, 9]
+    assert len(operator.process([change(8, -1, 3).slice(0, 2), nothing], 4)) == 2
+
+
 CHANGES = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 2), st.integers(-1, 1)), max_size=14)
 
 
