@@ -45,8 +45,8 @@ def explain(
     """Show the network that a script's queries form: operators, sharing, stores; for a topology (.yaml), its nodes and
     loads."""
     if script.suffix in (".yaml", ".yml"):
-        from penstock.cluster import explain as explain_topology
-        from penstock.cluster import read_topology
+        from penstock.cluster.describe import explain as explain_topology
+        from penstock.cluster.reader import read_topology
 
         typer.echo(explain_topology(read_topology(script)))
         return
@@ -62,13 +62,30 @@ def explain(
 
 
 @app.command()
+def run(
+    script: Script,
+    master: Annotated[str, typer.Option(help="Where Spark runs: local[N], spark://HOST:PORT, ...")] = "local[*]",
+    checkpoint: Annotated[str, typer.Option(metavar="DIR", help="Where the run's state lives.")] = "checkpoint",
+    until_idle: Annotated[bool, typer.Option(help="End when the sources have nothing more.")] = False,
+    close: Annotated[bool, typer.Option(help="With --until-idle: close the windows that are still open, too.")] = False,
+    quiet: Annotated[bool, typer.Option(help="Print nothing but mistakes.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a line of JSON for each batch.")] = False,
+) -> None:
+    """Run a script's queries on Spark."""
+    from penstock.console.run import run_script
+
+    shown = "none" if quiet else "json" if as_json else "lines"
+    run_script(_read(script), str(script), master, checkpoint, until_idle, close, shown)
+
+
+@app.command()
 def plan(
     topology: Annotated[Path, typer.Argument(metavar="TOPOLOGY.YAML", help="Nodes, capacities, operators, streams.")],
     rates: Annotated[str, typer.Option(help="Input rates: 'a=120,b=80', or in the topology's order '120,80'.")],
     epsilon: Annotated[float, typer.Option(help="How far below the optimum a plan may stay, in percent.")] = 5.0,
 ) -> None:
     """Plan distributed load shedding: which node drops what, the score, the optimum and the bound."""
-    from penstock.cluster import describe_plan
+    from penstock.cluster.describe import describe_plan
 
     typer.echo(describe_plan(topology, epsilon, rates))
 

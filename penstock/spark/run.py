@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.errors import PenstockError
 from penstock.plan.network import Network
@@ -38,7 +38,7 @@ class RunOptions:
     until_idle: bool = False
     close: bool = False
     trigger_s: float = 0.0
-    settings: Settings = Settings()
+    settings: Settings = field(default_factory=Settings)
     extra: Mapping[str, str] | None = None
 
 
@@ -79,10 +79,13 @@ class Run:
     def _stream(self) -> None:
         query = self._start()
         try:
-            while not query.awaitTermination(LOOK_S) and not self._stopping.is_set():
+            while query.isActive and not self._stopping.wait(LOOK_S):
                 if not query.status["isTriggerActive"] and not self.options.until_idle:
                     self.pipeline.follow_up()
                 self._tell()
+            failure = query.exception()
+            if failure is not None:
+                raise failure
         finally:
             query.stop()
 
@@ -122,7 +125,7 @@ def _standing(rows: DataFrame) -> DataFrame:
 
 def _refuse_unfed(network: Network) -> None:
     """Refuses a network with a leaf that nothing feeds."""
-    fed = {d.name for d in (*network.streams, *network.relations) if d.source is not None}
+    fed = {s.name for s in network.streams if s.source} | {r.name for r in network.relations if r.source}
     leaves = [n for n in network.nodes() if not n.inputs]
     hungry = [n for n in leaves if getattr(n, "name", "") not in fed]
     mistakes = [f"{n.label} has no source: say where it comes from with FROM" for n in hungry]

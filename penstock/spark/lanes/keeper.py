@@ -72,9 +72,8 @@ class Keeper:
         return self.at is not None or self._logged > 0
 
     def _attempt(
-        self, request: Request, name: str, tables: list[pa.Table], made: Made, dead: list[pa.Table]
+        self, request: Request, name: str, tables: list[pa.Table], made: Made, malformed: Counter[tuple[str, str]]
     ) -> Attempt:
-        malformed = Counter((r["_stream"], r["_reason"]) for d in dead for r in d.to_pylist())
         counters = {
             "rows_in": sum(t.num_rows for t in tables) - malformed.total(),
             "malformed": [[stream, reason, n] for (stream, reason), n in malformed.items()],
