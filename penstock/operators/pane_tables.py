@@ -58,21 +58,18 @@ class PaneTables:
         """Gives each row its cell, and closes windows: see `panes.run`."""
         count = len(rows[1])
         cells = np.empty(count, np.int64)
-        parts = []
-        done, *part = panes.run(self.tables, self.counters, rows, 0, clock, overlap, cells)
-        parts.append(part)
+        done, *parts = panes.run(self.tables, self.counters, rows, 0, clock, overlap, cells)
         while done < count:
             self._grow()
-            done, *part = panes.run(self.tables, self.counters, rows, done, clock, overlap, cells)
-            parts.append(part)
-        slots, sources, signs, windows = (
-            p[0] if len(parts) == 1 else np.concatenate(p) for p in zip(*parts, strict=True)
-        )
-        return cells, Log(Steps(slots, sources, signs), windows)
+            done, *more = panes.run(self.tables, self.counters, rows, done, clock, overlap, cells)
+            more[-1][:, panes.AT] += len(parts[0])
+            parts = [np.concatenate(pair) for pair in zip(parts, more, strict=True)]
+        *steps, windows = parts
+        return cells, Log(Steps(*steps), windows)
 
-    def free(self, cells: Array) -> Array:
-        """Takes cells back; the groups that have none left."""
-        gone: Array = panes.free_cells(self.tables, self.counters, cells)
+    def settle(self, steps: Steps) -> Array:
+        """Frees the cells that have left; the groups that have none any more."""
+        gone: Array = panes.settle(self.tables, self.counters, steps.slots)
         return gone
 
     def next_window(self) -> int | None:

@@ -152,26 +152,23 @@ class WindowAggregateOperator:
     def _emitted(self, log: Log) -> Train:
         """The elements of the windows that closed; what has left them is given back."""
         steps, windows = log
-        read = steps.signs == 0
-        groups = steps.slots[read]
-        if self.clock.overlap:
+        overlap = self.clock.overlap
+        groups = panes.readings(steps.slots, windows)
+        if overlap:
             values = [w.combine(p, steps) for w, p in zip(self.wholes, self.partials, strict=True)]
-            gone = steps.sources[steps.signs < 0]
         else:
             values = [p.read(steps.sources) for p in self.partials]
-            gone = steps.sources
+            for partial in self.partials:
+                partial.clear(steps.sources)
         types = [self.node.input.schema.types[g] for g in self.grouping]
         keys = self.index.columns(groups, types)[: len(self.node.keys)]
-        self._forget(gone)
+        self._forget(self.panes.settle(steps))
         counts = windows[:, panes.READINGS]
         ts, start, end = (np.repeat(b, counts) for b in self.clock.bounds(windows))
         arrival = np.repeat(windows[:, panes.OLDEST], counts)
         return Train([*keys, *values, Vector(start), Vector(end)], ts, arrival=arrival)
 
-    def _forget(self, cells: Array) -> None:
-        for partial in self.partials:
-            partial.clear(cells)
-        groups = self.panes.free(cells)
+    def _forget(self, groups: Array) -> None:
         for whole in self.wholes:
             whole.clear(groups)
         self.index.free(groups)

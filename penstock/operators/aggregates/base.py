@@ -108,7 +108,9 @@ class Whole(State, Protocol):
         """Applies rows in order; gives the value at each mark."""
 
     def combine(self, source: Any, steps: Steps) -> Vector:
-        """Applies steps with partials of `source` in order; gives the value at each reading step."""
+        """Applies steps with partials of `source` in order, and empties those that leave; gives the value at each
+        reading step.
+        """
 
 
 def with_nulls(values: Array, nulls: Array) -> Vector:

@@ -146,7 +146,8 @@ class Queue:
         source.refresh()
         at = steps.sources
         elements = Elements(source.best[at], source.words[at], source.flags[at], ~source.full[at])
-        return self._run(steps.slots, elements, steps.signs, steps.signs == 0, steps.readings)
+        source.clear(at[steps.signs < 0])
+        return self._run(steps.slots.astype(np.int64), elements, steps.signs, steps.signs == 0, steps.readings)
 
     def _run(self, slots: Array, elements: Elements, signs: Array, marks: Array, readings: int) -> Vector:
         self._refresh()

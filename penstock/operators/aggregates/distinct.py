@@ -123,7 +123,9 @@ class Distinct:
 
     def combine(self, source: DistinctPartial, steps: Steps) -> Vector:
         """See `Whole`."""
-        return self.apply(source.rows(steps))
+        rows = source.rows(steps)
+        source.clear(steps.sources[steps.signs < 0])
+        return self.apply(rows)
 
 
 def _keys(rows: Rows) -> tuple[Array, Array, Array]:

@@ -112,24 +112,25 @@ class Linear:
 
 @njit(cache=True)
 def _combine(state: Array, source: Array, slots: Array, sources: Array, signs: Array, copies: Array) -> int:
-    """Adds and subtracts rows of `source`, copies rows of `state`; returns how many deposits the added rows stand
-    for.
+    """Adds and subtracts rows of `source`, and empties those that leave; copies rows of `state`; returns how many
+    deposits the added rows stand for.
     """
     at, load, width = 0, 0, state.shape[1]
     for i in range(len(slots)):
-        slot = slots[i]
-        if signs[i] > 0:
-            for j in range(width):
-                state[slot, j] += source[sources[i], j]
-            load += source[sources[i], 0]
-        elif signs[i] < 0:
-            for j in range(width):
-                state[slot, j] -= source[sources[i], j]
-            load += source[sources[i], 0]
-        else:
+        slot, other = slots[i], sources[i]
+        if signs[i] == 0:
             for j in range(width):
                 copies[at, j] = state[slot, j]
             at += 1
+        elif signs[i] > 0:
+            load += source[other, 0]
+            for j in range(width):
+                state[slot, j] += source[other, j]
+        else:
+            load += source[other, 0]
+            for j in range(width):
+                state[slot, j] -= source[other, j]
+                source[other, j] = 0
     return load
 
 

@@ -65,7 +65,9 @@ class Quantile:
 
     def combine(self, source: Self, steps: Steps) -> Vector:
         """See `Whole`: the entering and leaving sketches, bucket by bucket."""
-        return self._run(*_spread(source.heads, source.pool[0], source.pool[1], *steps))
+        rows = _spread(source.heads, source.pool[0], source.pool[1], *steps)
+        source.clear(steps.sources[steps.signs < 0])
+        return self._run(*rows)
 
     def _run(self, slots: Array, buckets: Array, counts: Array, marks: Array) -> Vector:
         out, nulls = np.zeros(int(marks.sum()), np.int64), np.zeros(int(marks.sum()), np.bool_)

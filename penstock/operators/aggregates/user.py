@@ -88,6 +88,8 @@ class UserState:
                 continue
             for entry in source.slots[pane]:
                 self._change(slot, entry, sign)
+            if sign < 0:
+                source.slots[pane] = []
         return self._values(read)
 
     def value(self, slot: int) -> Any:

@@ -28,6 +28,8 @@ IMPLICIT = np.int64(1 << 52)
 BIAS = 1075
 """A finite double with exponent field f and 53-bit significand m is m * 2**(max(f, 1) - BIAS)."""
 SPECIAL = 0x7FF
+POWERS = np.ldexp(1.0, np.arange(-900, 901))
+"""2**-900 to 2**900: multiplying by these is exact for 63-bit numbers and takes a tenth of the time of ldexp."""
 
 
 @njit(cache=True)
@@ -136,14 +138,9 @@ def rounded(digits: Array, count: int) -> tuple[float, int]:
 
 
 @njit(cache=True)
-def bit_length(digit: int) -> int:
-    """The number of bits of a positive number below 2**32."""
-    bits = 1
-    for step in (16, 8, 4, 2, 1):
-        if digit >> step:
-            digit >>= step
-            bits += step
-    return bits
+def bit_length(digit: Any) -> Any:
+    """The number of bits of a positive number below 2**32, by the exponent of the double that it is."""
+    return (np.float64(digit).view(np.int64) >> 52) - 1022
 
 
 @njit(cache=True)
@@ -164,8 +161,10 @@ def read_mean(limbs: Array, base: int, digits: Array, count: int) -> float:
 
 
 @njit(cache=True)
-def scaled(m: float, e: int) -> float:
-    """m * 2**e; infinite where that is too large for a double."""
+def scaled(m: float, e: int) -> Any:
+    """m * 2**e, for m = 0 or 2**-63 <= m <= 2**64; infinite where that is too large for a double."""
+    if -900 <= e <= 900:
+        return m * POWERS[e + 900]
     if m == 0.0 or e < -2200:
         return 0.0
     if e > 1100:

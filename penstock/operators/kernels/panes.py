@@ -12,7 +12,7 @@ the tables have room, and says how far.
     entered (by last); the chain of groups that have a cell in them panes    FIRST and LAST window, the chain of
     cells, and of its rows the oldest arrival and the first timestamp cells    GROUP, PANE, and the next of the pane
     groups   OPEN, the cell that took the group's last row; its CELLS altogether and those ENTERED; its place in the
-    chain
+             chain
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from numba import njit
 
 from penstock.operators.columns.vector import Array
 
-CLOSED, WAITING, WAITING_END, ENTERED_FIRST, ENTERED_END, LIVE = range(6)
-PART: Final = (-(1 << 62), -1, -1, -1, -1, -1)
-FIRST, LAST, CHAIN, ARRIVAL, START, NEXT, PREVIOUS = range(7)
-PANE: Final = 7
+CLOSED, WAITING, WAITING_END, ENTERED_FIRST, ENTERED_END, LIVE, GROUPS = range(7)
+PART: Final = (-(1 << 62), -1, -1, -1, -1, -1, 0)
+FIRST, LAST, CHAIN, SIZE, ARRIVAL, START, NEXT, PREVIOUS = range(8)
+PANE: Final = 8
 GROUP, PANE_OF, NEXT_CELL = range(3)
 CELL: Final = 3
 OPEN, CELLS, ENTERED, NEXT_GROUP, PREVIOUS_GROUP = range(5)
 FRESH_GROUP: Final = (-1, 0, 0, -1, -1)
-FREE_PANE, TOP_PANE, FREE_CELL, TOP_CELL, LATE = range(5)
-COUNTERS: Final = (-1, 0, -1, 0, 0)
-WINDOW, STAMP, BEGINNING, OLDEST, READINGS = range(5)
-WIDTH: Final = 5
+FREE_PANE, TOP_PANE, FREE_CELL, TOP_CELL, LEFT, LEFT_END, LATE = range(7)
+COUNTERS: Final = (-1, 0, -1, 0, -1, -1, 0)
+WINDOW, STAMP, BEGINNING, OLDEST, AT, READINGS = range(6)
+WIDTH: Final = 6
 NEVER: Final = np.iinfo(np.int64).max
 
 
@@ -68,37 +68,30 @@ def numbered(parts: Array, counts: Array) -> Array:
 def run(tables: Any, counters: Array, rows: Any, start: int, clock: int, overlap: bool, cells_of: Array) -> Any:
     """Gives rows from `start` on their cells (-1: in no window), and closes windows as time goes.
 
-    tables    (parts, panes, cells, groups) rows      (partition, group, first, last, closing, stamp, arrival) of each
-    row: before it is taken in, all windows of its partition below `first` close; after it, all below `closing`
-    (empty: none do); they are stamped with its `stamp` clock     after the last row, all windows of partition 0 below
-    it close overlap   False: no row lies in two windows, so cells are read as they are and leave at once
+    tables    (parts, panes, cells, groups)
+    rows      (partition, group, first, last, closing, stamp, arrival) of each row: before it is taken in, all windows
+              of its partition below `first` close; after it, all below `closing` (empty: none do); they are stamped
+              with its `stamp`
+    clock     after the last row, all windows of partition 0 below it close
+    overlap   False: no row lies in two windows, so cells are read as they are and leave at once
 
-    Returns the row that found no room (or their number), the steps (slot, source, sign), and a table of the windows
-    read.
+    Returns the row that found no room (or their number), the steps (see `Steps`), and the windows read.
     """
-    parts, table, cells, _ = tables
+    parts, panes, cells, groups = tables
     partition, group, first, last, closing, stamp, arrival = rows
     log = _log()
     i = start
     while i < len(group):
         p = partition[i] if len(partition) else 0
-        if first[i] > parts[p, CLOSED] and len(closing) == 0:
+        if len(closing) == 0 and first[i] > parts[p, CLOSED]:
             log = _close(tables, counters, p, first[i], stamp[i], overlap, log)
-        if last[i] < parts[p, CLOSED]:
-            counters[LATE] += 1
-            cells_of[i] = -1
-        elif last[i] < first[i]:
-            cells_of[i] = -1
-        else:
-            cell = _cell(tables, counters, p, group[i], max(first[i], parts[p, CLOSED]), last[i], stamp[i])
-            if cell < 0:
-                break
-            cells_of[i] = cell
-            pane = table[cells[cell, PANE_OF]]
-            pane[ARRIVAL] = min(pane[ARRIVAL], arrival[i])
-        if len(closing) and closing[i] > parts[p, CLOSED]:
-            log = _close(tables, counters, p, closing[i], stamp[i], overlap, log)
-        i += 1
+        taken = _take_in(parts, panes, cells, groups, counters, partition, group, first, last, stamp, arrival, i,
+                         i + 1 if len(closing) else len(group), cells_of)  # fmt: skip
+        if taken == i:
+            break
+        i = taken
+        if len(closing) and closing[i - 1] > parts[p, CLOSED]:
+            log = _close(tables, counters, p, closing[i - 1], stamp[i - 1], overlap, log)
     if i == len(group) and clock > parts[0, CLOSED]:
         log = _close(tables, counters, 0, clock, 0, overlap, log)
     slots, sources, signs, windows, used = log
@@ -106,47 +99,88 @@ def run(tables: Any, counters: Array, rows: Any, start: int, clock: int, overlap
 
 
 @njit(cache=True)
-def free_cells(tables: Any, counters: Array, freed: Array) -> Array:
-    """Takes cells back, and returns the groups that have none left."""
-    _, _, cells, groups = tables
-    gone = np.empty(len(freed), np.int64)
-    n = 0
-    for cell in freed:
-        group = cells[cell, GROUP]
-        cells[cell, NEXT_CELL] = counters[FREE_CELL]
-        counters[FREE_CELL] = cell
-        groups[group, CELLS] -= 1
-        if groups[group, CELLS] == 0:
-            gone[n] = group
-            n += 1
-    return gone[:n]
+def _take_in(parts: Array, panes: Array, cells: Array, groups: Array, counters: Array, partition: Array, group: Array,
+             first: Array, last: Array, stamp: Array, arrival: Array, start: int, stop: int,
+             cells_of: Array) -> int:  # fmt: skip
+    """Gives cells to the rows from `start` on that lie in the same windows as the first; returns the row after."""
+    p = partition[start] if len(partition) else 0
+    a, b, closed = first[start], last[start], parts[p, CLOSED]
+    pane = -1
+    if a <= b and b >= closed:
+        pane = _pane(parts, panes, counters, p, max(a, closed), b, stamp[start])
+        if pane < 0:
+            return start
+    i = start
+    while i < stop and first[i] == a and last[i] == b and (len(partition) == 0 or partition[i] == p):
+        if pane < 0:
+            counters[LATE] += a <= b
+            cells_of[i] = -1
+            i += 1
+            continue
+        g = group[i]
+        cell = groups[g, OPEN]
+        if cell < 0 or cells[cell, PANE_OF] != pane:
+            cell = counters[FREE_CELL]
+            if cell >= 0:
+                counters[FREE_CELL] = cells[cell, NEXT_CELL]
+            elif counters[TOP_CELL] < len(cells):
+                cell = counters[TOP_CELL]
+                counters[TOP_CELL] += 1
+            else:
+                break
+            cells[cell, GROUP], cells[cell, PANE_OF], cells[cell, NEXT_CELL] = g, pane, panes[pane, CHAIN]
+            panes[pane, CHAIN] = cell
+            panes[pane, SIZE] += 1
+            groups[g, OPEN] = cell
+            groups[g, CELLS] += 1
+        cells_of[i] = cell
+        if arrival[i] < panes[pane, ARRIVAL]:
+            panes[pane, ARRIVAL] = arrival[i]
+        i += 1
+    return i
 
 
 @njit(cache=True)
-def _cell(tables: Any, counters: Array, p: int, group: int, first: int, last: int, stamp: int) -> Any:
-    """The cell of `group` in the pane of these windows, perhaps a new one; -1 where the tables have no room."""
-    parts, panes, cells, groups = tables
-    cell = groups[group, OPEN]
-    if cell >= 0:
-        pane = cells[cell, PANE_OF]
-        if panes[pane, FIRST] == first and panes[pane, LAST] == last:
-            return cell
-    if counters[FREE_CELL] < 0 and counters[TOP_CELL] == len(cells):
-        return -1
-    pane = _pane(parts, panes, counters, p, first, last, stamp)
-    if pane < 0:
-        return -1
-    cell = counters[FREE_CELL]
-    if cell >= 0:
-        counters[FREE_CELL] = cells[cell, NEXT_CELL]
-    else:
-        cell = counters[TOP_CELL]
-        counters[TOP_CELL] += 1
-    cells[cell, GROUP], cells[cell, PANE_OF], cells[cell, NEXT_CELL] = group, pane, panes[pane, CHAIN]
-    panes[pane, CHAIN] = cell
-    groups[group, OPEN] = cell
-    groups[group, CELLS] += 1
-    return cell
+def readings(slots: Array, windows: Array) -> Array:
+    """The slots that are read, in order."""
+    read = np.empty(windows[:, READINGS].sum(), np.int64)
+    n = 0
+    for window in windows:
+        for i in range(window[AT], window[AT] + window[READINGS]):
+            read[n] = slots[i]
+            n += 1
+    return read
+
+
+@njit(cache=True)
+def settle(tables: Any, counters: Array, slots: Array) -> Array:
+    """Frees the cells that left; returns the groups among `slots` that have none any more, each once."""
+    _, _, cells, groups = tables
+    if counters[LEFT] >= 0:
+        cells[counters[LEFT_END], NEXT_CELL] = counters[FREE_CELL]
+        counters[FREE_CELL] = counters[LEFT]
+        counters[LEFT] = -1
+    gone = np.empty(len(slots), np.int64)
+    n = 0
+    for i in range(len(slots)):
+        group = slots[i]
+        if groups[group, CELLS] == 0:
+            groups[group, CELLS] = -1
+            gone[n] = group
+            n += 1
+    for i in range(n):
+        groups[gone[i], CELLS] = 0
+    return gone[:n]
+
+
+@njit(cache=True, inline="always")
+def _let_go(cells: Array, groups: Array, counters: Array, cell: int, group: int) -> None:
+    """Puts a cell among those that left, to be free when the batch is over and its value was taken."""
+    cells[cell, NEXT_CELL] = counters[LEFT]
+    if counters[LEFT] < 0:
+        counters[LEFT_END] = cell
+    counters[LEFT] = cell
+    groups[group, CELLS] -= 1
 
 
 @njit(cache=True)
@@ -167,7 +201,7 @@ def _pane(parts: Array, panes: Array, counters: Array, p: int, first: int, last:
         counters[TOP_PANE] += 1
     else:
         return -1
-    panes[pane, FIRST], panes[pane, LAST], panes[pane, CHAIN] = first, last, -1
+    panes[pane, FIRST], panes[pane, LAST], panes[pane, CHAIN], panes[pane, SIZE] = first, last, -1, 0
     panes[pane, ARRIVAL], panes[pane, START] = NEVER, stamp
     _link(parts[p], WAITING, panes, pane, before)
     return pane
@@ -233,17 +267,22 @@ def _enter(tables: Any, part: Array, overlap: bool, log: Any) -> Any:
     while before >= 0 and panes[before, LAST] > panes[pane, LAST]:
         before = panes[before, PREVIOUS]
     _link(part, ENTERED_FIRST, panes, pane, before)
+    log = _with_room(log, panes[pane, SIZE])
+    slots, sources, signs, _, used = log
+    n = used[0]
     cell = panes[pane, CHAIN]
     while cell >= 0:
         group = cells[cell, GROUP]
         if groups[group, OPEN] == cell:
             groups[group, OPEN] = -1
         if overlap:
-            log = _step(log, group, cell, 1)
+            slots[n], sources[n], signs[n] = group, cell, 1
+            n += 1
             if groups[group, ENTERED] == 0:
                 _join(part, groups, group)
             groups[group, ENTERED] += 1
         cell = cells[cell, NEXT_CELL]
+    used[0] = n
     return log
 
 
@@ -252,14 +291,21 @@ def _leave(tables: Any, counters: Array, part: Array, log: Any) -> Any:
     """The first entered pane leaves."""
     _, panes, cells, groups = tables
     pane = _unlink_first(part, ENTERED_FIRST, panes)
+    log = _with_room(log, panes[pane, SIZE])
+    slots, sources, signs, _, used = log
+    n = used[0]
     cell = panes[pane, CHAIN]
     while cell >= 0:
         group = cells[cell, GROUP]
-        log = _step(log, group, cell, -1)
+        slots[n], sources[n], signs[n] = group, cell, -1
+        n += 1
         groups[group, ENTERED] -= 1
         if groups[group, ENTERED] == 0:
             _part(part, groups, group)
-        cell = cells[cell, NEXT_CELL]
+        following = cells[cell, NEXT_CELL]
+        _let_go(cells, groups, counters, cell, group)
+        cell = following
+    used[0] = n
     panes[pane, NEXT] = counters[FREE_PANE]
     counters[FREE_PANE] = pane
     return log
@@ -272,20 +318,32 @@ def _read(tables: Any, counters: Array, part: Array, k: int, stamp: int, overlap
     oldest = part[ENTERED_FIRST]
     beginning, arrival, before = panes[oldest, START], panes[oldest, ARRIVAL], log[4][0]
     if overlap:
+        log = _with_room(log, part[GROUPS])
+        slots, sources, signs, _, used = log
+        n = used[0]
         group = part[LIVE]
         while group >= 0:
-            log = _step(log, group, -1, 0)
+            slots[n], sources[n], signs[n] = group, -1, 0
+            n += 1
             group = groups[group, NEXT_GROUP]
-    else:
-        while part[ENTERED_FIRST] >= 0:
-            pane = _unlink_first(part, ENTERED_FIRST, panes)
-            cell = panes[pane, CHAIN]
-            while cell >= 0:
-                log = _step(log, cells[cell, GROUP], cell, 0)
-                cell = cells[cell, NEXT_CELL]
-            panes[pane, NEXT] = counters[FREE_PANE]
-            counters[FREE_PANE] = pane
-    return _window(log, k, stamp, beginning, arrival, log[4][0] - before)
+        used[0] = n
+    while not overlap and part[ENTERED_FIRST] >= 0:
+        pane = _unlink_first(part, ENTERED_FIRST, panes)
+        log = _with_room(log, panes[pane, SIZE])
+        slots, sources, signs, _, used = log
+        n = used[0]
+        cell = panes[pane, CHAIN]
+        while cell >= 0:
+            group = cells[cell, GROUP]
+            slots[n], sources[n], signs[n] = group, cell, 0
+            n += 1
+            following = cells[cell, NEXT_CELL]
+            _let_go(cells, groups, counters, cell, group)
+            cell = following
+        used[0] = n
+        panes[pane, NEXT] = counters[FREE_PANE]
+        counters[FREE_PANE] = pane
+    return _window(log, k, stamp, beginning, arrival, before)
 
 
 @njit(cache=True)
@@ -296,6 +354,7 @@ def _join(part: Array, groups: Array, group: int) -> None:
     if after >= 0:
         groups[after, PREVIOUS_GROUP] = group
     part[LIVE] = group
+    part[GROUPS] += 1
 
 
 @njit(cache=True)
@@ -307,29 +366,28 @@ def _part(part: Array, groups: Array, group: int) -> None:
         part[LIVE] = after
     if after >= 0:
         groups[after, PREVIOUS_GROUP] = before
+    part[GROUPS] -= 1
 
 
 @njit(cache=True)
 def _log() -> Any:
     """Steps (slot, source, sign), windows, and how many of each there are."""
     size = 256
-    steps = (np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int8))
+    steps = (np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.int8))
     return (*steps, np.empty((16, WIDTH), np.int64), np.zeros(2, np.int64))
 
 
 @njit(cache=True)
-def _step(log: Any, slot: int, source: int, sign: int) -> Any:
+def _with_room(log: Any, steps: int) -> Any:
+    """The log with room for so many steps more."""
     slots, sources, signs, windows, used = log
-    n = used[0]
-    if n == len(slots):
+    while used[0] + steps > len(slots):
         slots, sources, signs = _doubled(slots), _doubled(sources), _doubled(signs)
-    slots[n], sources[n], signs[n] = slot, source, sign
-    used[0] = n + 1
     return slots, sources, signs, windows, used
 
 
 @njit(cache=True)
-def _window(log: Any, k: int, stamp: int, beginning: int, arrival: int, readings: int) -> Any:
+def _window(log: Any, k: int, stamp: int, beginning: int, arrival: int, at: int) -> Any:
     slots, sources, signs, windows, used = log
     n = used[1]
     if n == len(windows):
@@ -337,7 +395,7 @@ def _window(log: Any, k: int, stamp: int, beginning: int, arrival: int, readings
         wider[:n] = windows
         windows = wider
     windows[n, WINDOW], windows[n, STAMP], windows[n, BEGINNING] = k, stamp, beginning
-    windows[n, OLDEST], windows[n, READINGS] = arrival, readings
+    windows[n, OLDEST], windows[n, AT], windows[n, READINGS] = arrival, at, used[0] - at
     used[1] = n + 1
     return slots, sources, signs, windows, used
 
