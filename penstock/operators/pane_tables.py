@@ -8,7 +8,7 @@ import numpy as np
 
 from penstock.operators.aggregates.base import Steps
 from penstock.operators.columns.vector import Array
-from penstock.operators.kernels import panes
+from penstock.operators.kernels import pane_log, panes
 from penstock.operators.kernels.index import grown
 
 SMALLEST = 64
@@ -62,7 +62,7 @@ class PaneTables:
         while done < count:
             self._grow()
             done, *more = panes.run(self.tables, self.counters, rows, done, clock, overlap, cells)
-            more[-1][:, panes.AT] += len(parts[0])
+            more[-1][:, pane_log.AT] += len(parts[0])
             parts = [np.concatenate(pair) for pair in zip(parts, more, strict=True)]
         *steps, windows = parts
         return cells, Log(Steps(*steps), windows)

@@ -23,7 +23,7 @@ from penstock.operators.aggregates.make import partial_types, recipe
 from penstock.operators.base import Context
 from penstock.operators.columns.train import Train
 from penstock.operators.columns.vector import Array, Vector
-from penstock.operators.kernels import panes
+from penstock.operators.kernels import pane_log
 from penstock.operators.kernels.index import KeyIndex, stacked
 from penstock.operators.pane_tables import Log, PaneTables
 from penstock.operators.total_order import in_total_order
@@ -103,8 +103,8 @@ class WindowAggregateOperator:
         window = None if self.clock.by_tuples else self.panes.next_window()
         if window is None:
             return None
-        row = np.zeros((1, panes.WIDTH), np.int64)
-        row[0, panes.WINDOW] = window
+        row = np.zeros((1, pane_log.WIDTH), np.int64)
+        row[0, pane_log.WINDOW] = window
         instant = int(self.clock.bounds(row)[0][0])
         return instant if instant < END else None
 
@@ -153,7 +153,7 @@ class WindowAggregateOperator:
         """The elements of the windows that closed; what has left them is given back."""
         steps, windows = log
         overlap = self.clock.overlap
-        groups = panes.readings(steps.slots, windows)
+        groups = pane_log.readings(steps.slots, windows)
         if overlap:
             values = [w.combine(p, steps) for w, p in zip(self.wholes, self.partials, strict=True)]
         else:
@@ -163,9 +163,9 @@ class WindowAggregateOperator:
         types = [self.node.input.schema.types[g] for g in self.grouping]
         keys = self.index.columns(groups, types)[: len(self.node.keys)]
         self._forget(self.panes.settle(steps))
-        counts = windows[:, panes.READINGS]
+        counts = windows[:, pane_log.READINGS]
         ts, start, end = (np.repeat(b, counts) for b in self.clock.bounds(windows))
-        arrival = np.repeat(windows[:, panes.OLDEST], counts)
+        arrival = np.repeat(windows[:, pane_log.OLDEST], counts)
         return Train([*keys, *values, Vector(start), Vector(end)], ts, arrival=arrival)
 
     def _forget(self, groups: Array) -> None:

@@ -14,7 +14,7 @@ from penstock.operators.axis import Axis, Slides
 from penstock.operators.base import Context
 from penstock.operators.columns.train import Train
 from penstock.operators.columns.vector import Array
-from penstock.operators.kernels import panes
+from penstock.operators.kernels import pane_log, panes
 from penstock.operators.kernels.index import grown
 from penstock.plan.nodes import WindowAggregate
 from penstock.plan.windows import SlideRange, SlideRows
@@ -80,7 +80,7 @@ class TimeClock:
 
     def bounds(self, windows: Array) -> tuple[Array, Array, Array]:
         """See `Clock`."""
-        k = windows[:, panes.WINDOW]
+        k = windows[:, pane_log.WINDOW]
         end = self.slides.end(k)
         return end, self.slides.start(k), end
 
@@ -113,8 +113,8 @@ class AttributeClock:
 
     def bounds(self, windows: Array) -> tuple[Array, Array, Array]:
         """See `Clock`."""
-        k = windows[:, panes.WINDOW]
-        return windows[:, panes.STAMP], self.slides.start(k), self.slides.end(k)
+        k = windows[:, pane_log.WINDOW]
+        return windows[:, pane_log.STAMP], self.slides.start(k), self.slides.end(k)
 
 
 class TupleClock:
@@ -146,8 +146,8 @@ class TupleClock:
 
     def bounds(self, windows: Array) -> tuple[Array, Array, Array]:
         """See `Clock`."""
-        stamp = windows[:, panes.STAMP]
-        return stamp, windows[:, panes.BEGINNING], stamp
+        stamp = windows[:, pane_log.STAMP]
+        return stamp, windows[:, pane_log.BEGINNING], stamp
 
 
 def clock_of(node: WindowAggregate) -> Clock:

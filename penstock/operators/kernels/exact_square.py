@@ -51,7 +51,7 @@ def add_square(limbs: Array, bits: Any, base: int, sign: Any) -> None:
 @njit(cache=True)
 def read_variance(
     sums: Array, squares: Array, base: int, count: int, population: bool, root: bool, scratch: Array
-) -> float:
+) -> Any:
     """The variance, or its root, of `count` values with these sums; scratch has three rows of len(squares) + 4
     digits.
     """

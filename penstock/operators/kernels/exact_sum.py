@@ -144,7 +144,7 @@ def bit_length(digit: Any) -> Any:
 
 
 @njit(cache=True)
-def read_sum(limbs: Array, base: int, digits: Array) -> float:
+def read_sum(limbs: Array, base: int, digits: Array) -> Any:
     """A row of limbs, rounded once to a double; infinite where it is too large for one."""
     sign = digits_of(limbs, digits)
     m, e = rounded(digits, len(limbs) + 1)
@@ -152,7 +152,7 @@ def read_sum(limbs: Array, base: int, digits: Array) -> float:
 
 
 @njit(cache=True)
-def read_mean(limbs: Array, base: int, digits: Array, count: int) -> float:
+def read_mean(limbs: Array, base: int, digits: Array, count: int) -> Any:
     """A row of limbs, rounded once, then divided by `count`; the sum itself may be too large for a double."""
     sign = digits_of(limbs, digits)
     m, e = rounded(digits, len(limbs) + 1)

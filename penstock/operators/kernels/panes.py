@@ -23,6 +23,7 @@ import numpy as np
 from numba import njit
 
 from penstock.operators.columns.vector import Array
+from penstock.operators.kernels.pane_log import new_log, with_room, with_window
 
 CLOSED, WAITING, WAITING_END, ENTERED_FIRST, ENTERED_END, LIVE, GROUPS = range(7)
 PART: Final = (-(1 << 62), -1, -1, -1, -1, -1, 0)
@@ -34,8 +35,6 @@ OPEN, CELLS, ENTERED, NEXT_GROUP, PREVIOUS_GROUP = range(5)
 FRESH_GROUP: Final = (-1, 0, 0, -1, -1)
 FREE_PANE, TOP_PANE, FREE_CELL, TOP_CELL, LEFT, LEFT_END, LATE = range(7)
 COUNTERS: Final = (-1, 0, -1, 0, -1, -1, 0)
-WINDOW, STAMP, BEGINNING, OLDEST, AT, READINGS = range(6)
-WIDTH: Final = 6
 NEVER: Final = np.iinfo(np.int64).max
 
 
@@ -79,7 +78,7 @@ def run(tables: Any, counters: Array, rows: Any, start: int, clock: int, overlap
     """
     parts, panes, cells, groups = tables
     partition, group, first, last, closing, stamp, arrival = rows
-    log = _log()
+    log = new_log()
     i = start
     while i < len(group):
         p = partition[i] if len(partition) else 0
@@ -138,18 +137,6 @@ def _take_in(parts: Array, panes: Array, cells: Array, groups: Array, counters: 
             panes[pane, ARRIVAL] = arrival[i]
         i += 1
     return i
-
-
-@njit(cache=True)
-def readings(slots: Array, windows: Array) -> Array:
-    """The slots that are read, in order."""
-    read = np.empty(windows[:, READINGS].sum(), np.int64)
-    n = 0
-    for window in windows:
-        for i in range(window[AT], window[AT] + window[READINGS]):
-            read[n] = slots[i]
-            n += 1
-    return read
 
 
 @njit(cache=True)
@@ -267,7 +254,7 @@ def _enter(tables: Any, part: Array, overlap: bool, log: Any) -> Any:
     while before >= 0 and panes[before, LAST] > panes[pane, LAST]:
         before = panes[before, PREVIOUS]
     _link(part, ENTERED_FIRST, panes, pane, before)
-    log = _with_room(log, panes[pane, SIZE])
+    log = with_room(log, panes[pane, SIZE])
     slots, sources, signs, _, used = log
     n = used[0]
     cell = panes[pane, CHAIN]
@@ -291,7 +278,7 @@ def _leave(tables: Any, counters: Array, part: Array, log: Any) -> Any:
     """The first entered pane leaves."""
     _, panes, cells, groups = tables
     pane = _unlink_first(part, ENTERED_FIRST, panes)
-    log = _with_room(log, panes[pane, SIZE])
+    log = with_room(log, panes[pane, SIZE])
     slots, sources, signs, _, used = log
     n = used[0]
     cell = panes[pane, CHAIN]
@@ -318,7 +305,7 @@ def _read(tables: Any, counters: Array, part: Array, k: int, stamp: int, overlap
     oldest = part[ENTERED_FIRST]
     beginning, arrival, before = panes[oldest, START], panes[oldest, ARRIVAL], log[4][0]
     if overlap:
-        log = _with_room(log, part[GROUPS])
+        log = with_room(log, part[GROUPS])
         slots, sources, signs, _, used = log
         n = used[0]
         group = part[LIVE]
@@ -329,7 +316,7 @@ def _read(tables: Any, counters: Array, part: Array, k: int, stamp: int, overlap
         used[0] = n
     while not overlap and part[ENTERED_FIRST] >= 0:
         pane = _unlink_first(part, ENTERED_FIRST, panes)
-        log = _with_room(log, panes[pane, SIZE])
+        log = with_room(log, panes[pane, SIZE])
         slots, sources, signs, _, used = log
         n = used[0]
         cell = panes[pane, CHAIN]
@@ -343,7 +330,7 @@ def _read(tables: Any, counters: Array, part: Array, k: int, stamp: int, overlap
         used[0] = n
         panes[pane, NEXT] = counters[FREE_PANE]
         counters[FREE_PANE] = pane
-    return _window(log, k, stamp, beginning, arrival, before)
+    return with_window(log, k, stamp, beginning, arrival, before)
 
 
 @njit(cache=True)
@@ -367,41 +354,3 @@ def _part(part: Array, groups: Array, group: int) -> None:
     if after >= 0:
         groups[after, PREVIOUS_GROUP] = before
     part[GROUPS] -= 1
-
-
-@njit(cache=True)
-def _log() -> Any:
-    """Steps (slot, source, sign), windows, and how many of each there are."""
-    size = 256
-    steps = (np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.int8))
-    return (*steps, np.empty((16, WIDTH), np.int64), np.zeros(2, np.int64))
-
-
-@njit(cache=True)
-def _with_room(log: Any, steps: int) -> Any:
-    """The log with room for so many steps more."""
-    slots, sources, signs, windows, used = log
-    while used[0] + steps > len(slots):
-        slots, sources, signs = _doubled(slots), _doubled(sources), _doubled(signs)
-    return slots, sources, signs, windows, used
-
-
-@njit(cache=True)
-def _window(log: Any, k: int, stamp: int, beginning: int, arrival: int, at: int) -> Any:
-    slots, sources, signs, windows, used = log
-    n = used[1]
-    if n == len(windows):
-        wider = np.empty((2 * n, WIDTH), np.int64)
-        wider[:n] = windows
-        windows = wider
-    windows[n, WINDOW], windows[n, STAMP], windows[n, BEGINNING] = k, stamp, beginning
-    windows[n, OLDEST], windows[n, AT], windows[n, READINGS] = arrival, at, used[0] - at
-    used[1] = n + 1
-    return slots, sources, signs, windows, used
-
-
-@njit(cache=True)
-def _doubled(values: Array) -> Array:
-    longer = np.empty(2 * len(values), values.dtype)
-    longer[: len(values)] = values
-    return longer
