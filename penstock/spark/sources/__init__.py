@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Final
+from urllib.parse import quote
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -17,6 +19,7 @@ from penstock.spark.sources.files import COLUMNAR, TEXT, open_columns, open_line
 from penstock.spark.sources.kafka import open_kafka
 from penstock.spark.sources.others import open_other, open_rate, open_socket
 from penstock.spark.sources.read import Reading
+from penstock.spark.sources.replay import open_replay
 from penstock.spark.sources.stamps import stamped, without_good_text
 
 OPENERS: Final[Mapping[str, Callable[[Reading], DataFrame]]] = {
@@ -24,6 +27,7 @@ OPENERS: Final[Mapping[str, Callable[[Reading], DataFrame]]] = {
     **dict.fromkeys(COLUMNAR, open_columns),
     "kafka": open_kafka,
     "socket": open_socket,
+    "replay": open_replay,
     "rate": open_rate,
     "rate-micro-batch": open_rate,
 }
@@ -31,11 +35,17 @@ OPENERS: Final[Mapping[str, Callable[[Reading], DataFrame]]] = {
 
 
 def open_stream(
-    spark: SparkSession, definition: StreamDefinition, environ: Mapping[str, str] | None = None
+    spark: SparkSession,
+    definition: StreamDefinition,
+    environ: Mapping[str, str] | None = None,
+    work: str | None = None,
 ) -> DataFrame:
     """A streaming frame of the stream's columns, then `_ts`, `_arrival`, `_source`, `_offset`, `_bad`, `_raw` (see
-    `columns`). `environ` is where `env:NAME` options are looked up."""
+    `columns`). `environ` is where `env:NAME` options are looked up; `work` a local folder for sources that keep files
+    of their own (replay), which belongs to the checkpoint."""
     reading = _reading(spark, f"stream '{definition.name}'", definition, definition.source, environ, streaming=True)
+    folder = None if work is None else os.path.join(work, quote(definition.name, safe=""))
+    reading = replace(reading, timestamp=definition.timestamp, work=folder)
     with explained(reading.what, reading.options):
         return stamped(_open(reading), definition.schema, definition.timestamp)
 

@@ -14,7 +14,8 @@ from penstock.plan.schema import Schema
 @dataclass(frozen=True, slots=True)
 class Reading:
     """One stream or relation to open: how messages call it, its format, columns and options (secrets resolved, all as
-    text), and whether Spark reads on (`readStream`) or once."""
+    text), whether Spark reads on (`readStream`) or once, the column that stamps, and a folder for files of the source's
+    own that lasts as long as the checkpoint."""
 
     spark: SparkSession
     what: str
@@ -22,6 +23,8 @@ class Reading:
     schema: Schema
     options: Mapping[str, str]
     streaming: bool
+    timestamp: str | None = None
+    work: str | None = None
 
     def option(self, name: str) -> str | None:
         """The value of an option, whatever the case of its name."""

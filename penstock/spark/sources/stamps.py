@@ -14,7 +14,7 @@ def stamped(frame: DataFrame, schema: Schema, timestamp: str | None) -> DataFram
     if timestamp is None:
         at, missing = F.col("_arrival"), F.lit(False)
     else:
-        at, missing = _micros(name(timestamp), schema.type_of(timestamp).name), name(timestamp).isNull()
+        at, missing = micros_of(name(timestamp), schema.type_of(timestamp).name), name(timestamp).isNull()
     bad = first_reason([(F.col("_bad").isNotNull(), F.col("_bad")), (missing, f"{timestamp} is NULL")])
     columns = [name(n) for n in schema.names]
     whole = frame.select(*columns, at.alias("_ts"), "_arrival", *IDENTITY, bad.alias("_bad"), "_raw")
@@ -26,7 +26,8 @@ def without_good_text(frame: DataFrame) -> DataFrame:
     return frame.withColumn("_raw", F.when(F.col("_bad").isNotNull(), F.col("_raw")))
 
 
-def _micros(column: Column, kind: str) -> Column:
+def micros_of(column: Column, kind: str) -> Column:
+    """A value of type `kind` as an instant in microseconds."""
     if kind == "timestamp":
         return F.unix_micros(column)
     return F.unix_micros(column.cast("timestamp")) if kind == "date" else column.cast("bigint")
