@@ -19,13 +19,16 @@ MAX_TOLD: Final = 50
 
 
 def compile_script(
-    text: str, source: str = "<script>", functions: Iterable[UserFunction | UserAggregate] | None = None
+    text: str,
+    source: str = "<script>",
+    functions: Iterable[UserFunction | UserAggregate] | None = None,
+    onto: Network | None = None,
 ) -> Network:
     """The network that the CQL script `text` registers.
 
-    `source` names the script in messages; files that it names lie beside it. `functions` are registered first. Raises
-    one PenstockError with all
-    mistakes that were found, each with its place.
+    `source` names the script in messages; files that it names lie beside it. `functions` are registered first, and the
+    script may use what `onto` has, which the result then has too. Raises one PenstockError with all mistakes that were
+    found, each with its place.
 
     >>> network = compile_script("CREATE STREAM S (a INT); SELECT a FROM S WHERE a > 10")
     >>> network.queries[0].root.label, network.queries[0].name
@@ -38,7 +41,7 @@ def compile_script(
         statements = read_script(text, parser())
     except PenstockError as error:
         raise error.located(text, source) from None
-    binder = ScriptBinder(problems, Path(source).parent)
+    binder = ScriptBinder(problems, Path(source).parent, onto or Network())
     for statement in statements:
         binder.bind(statement)
     if problems.found:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -13,6 +13,7 @@ from penstock.cql.binder.catalog import Catalog
 from penstock.cql.binder.expressions import ExpressionBinder
 from penstock.cql.binder.problems import Problems
 from penstock.cql.binder.scopes import Entry, Scope
+from penstock.cql.binder.windows import window_spec
 from penstock.cql.dialect import parser
 from penstock.cql.grammar.durations import parse_duration
 from penstock.cql.grammar.statements import StatementParser
@@ -20,8 +21,10 @@ from penstock.cql.grammar.syntax import FunctionCall, span_of
 from penstock.cql.grammar.tokens import tokenize
 from penstock.errors import Diagnostic, PenstockError
 from penstock.plan.expressions import Column, Expression, format_expression
+from penstock.plan.node import Node
 from penstock.plan.nodes import AggregateCall
 from penstock.plan.schema import Schema
+from penstock.plan.windows import WindowSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,46 @@ def parse_expression(text: str, schema: Schema) -> Expression:
     if bound is None:
         raise _refusal(problems, text)
     return bound
+
+
+def parse_condition(text: str, sides: Mapping[str, Schema]) -> Expression:
+    """The predicate that `text` writes over several inputs, each named as in `sides`; raises PenstockError. In the
+    result, column x of input i is `i.x`.
+
+    >>> sides = {"this": Schema.parse("a int"), "other": Schema.parse("a int")}
+    >>> format_expression(parse_condition("this.a = other.a", sides))
+    '0.a = 1.a'
+    """
+    node = _read(text, lambda p: p.condition())
+    problems = Problems()
+    entries = [Entry(name, schema.fields, prefix=f"{i}.") for i, (name, schema) in enumerate(sides.items())]
+    bound = ExpressionBinder(Scope(entries, problems), Catalog(problems), "a condition").bind(node)
+    if bound is None:
+        raise _refusal(problems, text)
+    return bound
+
+
+def parse_window(text: str, stream: Node) -> WindowSpec:
+    """The window over `stream` that `text` writes, with or without its brackets; raises PenstockError.
+
+    >>> from penstock.plan.nodes import Source
+    >>> parse_window("Rows 5", Source("s", Schema.parse("a int")))
+    Rows(count=5, by=())
+    """
+    written = text if text.lstrip().startswith("[") else f"[{text}]"
+    reader = parser()
+    problems = Problems()
+    try:
+        reader.load(tokenize(written), written)
+        clause = reader.window()
+        if clause is None or not reader.done:
+            reader.unexpected("expected a window, such as Range 10 Minutes", ())
+        spec = window_spec(clause, stream, problems) if clause is not None else None
+    except PenstockError as error:
+        raise error.located(written, "<window>") from None
+    if spec is None:
+        raise PenstockError(*problems.found, text=written, source="<window>")
+    return spec
 
 
 def parse_aggregate(text: str, schema: Schema) -> ParsedAggregate:
@@ -95,4 +138,11 @@ def _refusal(problems: Problems, text: str) -> PenstockError:
     return PenstockError(*problems.found, text=text, source="<expression>")
 
 
-__all__ = ["ParsedAggregate", "parse_aggregate", "parse_duration", "parse_expression"]
+__all__ = [
+    "ParsedAggregate",
+    "parse_aggregate",
+    "parse_condition",
+    "parse_duration",
+    "parse_expression",
+    "parse_window",
+]

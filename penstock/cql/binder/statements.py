@@ -51,6 +51,14 @@ class ScriptBinder:
     def __post_init__(self) -> None:
         self.catalog = Catalog(self.problems)
         self.queries = QueryBinder(self.catalog)
+        for stream in self.network.streams:
+            self._known(stream.name, "stream", Source(stream.name, stream.schema))
+        for relation in self.network.relations:
+            self._known(relation.name, "relation", Table(relation.name, relation.schema))
+        self.catalog.queries.update(q.name.lower() for q in self.network.queries)
+
+    def _known(self, name: str, what: str, node: Node) -> None:
+        self.catalog.register(Name(name, Span(0, 0)), what, lambda as_relation: node)
 
     def bind(self, statement: Statement | Unread) -> None:
         """Registers what `statement` creates."""
