@@ -85,9 +85,11 @@ def plan(
     epsilon: Annotated[float, typer.Option(help="How far below the optimum a plan may stay, in percent.")] = 5.0,
 ) -> None:
     """Plan distributed load shedding: which node drops what, the score, the optimum and the bound."""
-    from penstock.cluster.describe import describe_plan
+    from penstock.cluster.describe import describe_plan, parse_rates
+    from penstock.cluster.reader import read_topology
 
-    typer.echo(describe_plan(topology, epsilon, rates))
+    inputs = tuple(i.name for i in read_topology(topology).inputs)
+    typer.echo(describe_plan(topology, epsilon, parse_rates(rates, inputs)))
 
 
 @app.command()
