@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 from decimal import Decimal
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -41,68 +42,64 @@ VARIABLES = {
     "decimal": (decimal(10, 2), INT, decimal(25, 3)),
 }
 SKIPPED = ("cast",)
-"""Built by `cast`, and drawn wherever a type is needed that a call does not give."""
+"""Not drawn: `cast` is put wherever a call gives another type than is needed."""
 
-_SMALL = st.integers(-9, 9)
-_INTS = _SMALL | st.sampled_from([2**31 - 1, -(2**31), 60, 1000])
-_EXTREMES = st.sampled_from([2**63 - 1, -(2**63), 2**62, -(2**62), 2**53 + 1, 3037000500, 10**18])
-_BIGINTS = _INTS | _EXTREMES | st.integers(-(2**63), 2**63 - 1)
-_LARGE = st.sampled_from([1e300, -1e300, 1e-300, 5e-324, math.inf, -math.inf, math.nan, 2.0**63, 1e15, 1e7])
-_DOUBLES = st.sampled_from([0.0, -0.0, 0.5, 1.5, -2.5, 0.1, 1.005]) | _LARGE | st.floats(-100, 100) | _SMALL.map(float)
-_WORDS = [
-    "",
-    "a",
-    "A",
-    "abc",
-    "aa",
-    "a%c",
-    "a_c",
-    "a.b.c",
-    "%",
-    "(",
-    " x ",
-    "é",
-    "ß",
-    "日本",
-    "İ",
-    "1 day",
-    "true",
-    "week",
-]
-_NUMERALS = ["0", "10", "-3", "1.5", "NaN", "10.0.0.1", "2026-01-31", "1970-01-01 00:00:01", "yyyy-MM-dd"]
-_TEXTS = st.sampled_from(_WORDS + _NUMERALS) | st.text(max_size=4)
 _DAY = 86_400_000_000
-_TIMES = st.sampled_from([0, -1, 1, _DAY, -_DAY, 20484 * _DAY, -719162 * _DAY, 2**62, -(2**63)]) | st.integers(
-    -(10**16), 10**16
-)
-_DATES = st.sampled_from([0, -1, 20484, 11016, 2**31 - 1, -(2**31), -719528]) | st.integers(-100_000, 100_000)
-_PLAIN = {
-    "boolean": st.booleans(),
-    "int": _INTS,
-    "bigint": _BIGINTS,
-    "double": _DOUBLES,
-    "string": _TEXTS,
+_TIMES = [0, -1, 1, _DAY, -_DAY, 20484 * _DAY + 45_296_789_012, -719162 * _DAY, 2**62, -(2**63)]
+TELLING: dict[str, list[Any]] = {
+    "boolean": [True, False],
+    "int": [0, 1, -1, 2, 7, -3, 60, 1000, 2**31 - 1, -(2**31)],
+    "bigint": [0, 1, -1, 3, -7, 2**53 + 1, 3037000500, 10**18, 2**62, -(2**62), 2**63 - 1, -(2**63)],
+    "double": [0.0, -0.0, 0.5, 1.5, -2.5, 0.1, 1.005, 1e7, 1e15, 2.0**63, 1e300, -1e300, 1e-300, 5e-324,
+               math.inf, -math.inf, math.nan],
+    "string": ["", "a", "A", "abc", "aa", "a%c", "a_c", "a.b.c", "%", "(", " x ", "é", "ß", "日本", "İ", "1 day",
+               "true", "week", "0", "10", "-3", "1.5", "NaN", "2026-01-31", "1970-01-01 00:00:01", "yyyy-MM-dd"],
     "timestamp": _TIMES,
-    "date": _DATES,
     "interval": _TIMES,
+    "date": [0, -1, 20484, 11016, 2**31 - 1, -(2**31), -719528],
+}  # fmt: skip
+"""Values at which functions are wrong if they are wrong anywhere."""
+_RANDOM: dict[str, st.SearchStrategy[Any]] = {
+    "boolean": st.booleans(),
+    "int": st.integers(-9, 9),
+    "bigint": st.integers(-9, 9) | st.integers(-(2**63), 2**63 - 1),
+    "double": st.floats(-100, 100) | st.integers(-9, 9).map(float),
+    "string": st.text(max_size=4),
+    "timestamp": st.integers(-(10**16), 10**16),
+    "interval": st.integers(-(10**16), 10**16),
+    "date": st.integers(-100_000, 100_000),
 }
 
 
-def decimals(t: Type) -> st.SearchStrategy[Decimal]:
-    limit = 10**t.precision - 1
-    numbers = st.integers(-limit, limit) | st.sampled_from([0, 1, -1, limit, -limit, 5, 50, 150])
-    return numbers.map(lambda n: Decimal(n).scaleb(-t.scale))
+def telling(t: Type) -> list[Any]:
+    """`TELLING` for any type, NULL among them."""
+    if t.element is not None:
+        return [None, (), *((v,) for v in telling(t.element)), tuple(telling(t.element)[1:4])]
+    if t.name == "decimal":
+        most = 10**t.precision - 1
+        return [None, *(Decimal(n).scaleb(-t.scale) for n in (0, 1, -1, 5, 50, 150, -149, most, -most))]
+    return [None, *TELLING[t.name]]
 
 
 def values(t: Type) -> st.SearchStrategy[Any]:
     """Internal values of `t`, NULL among them."""
     if t.element is not None:
         return st.none() | st.lists(values(t.element), max_size=3).map(tuple)
-    return st.none() | (decimals(t) if t.name == "decimal" else _PLAIN[t.name])
+    if t.name == "decimal":
+        most = 10**t.precision - 1
+        return st.sampled_from(telling(t)) | st.integers(-most, most).map(lambda n: Decimal(n).scaleb(-t.scale))
+    return st.sampled_from(telling(t)) | _RANDOM[t.name]
 
 
 def rows() -> st.SearchStrategy[list[tuple[Any, ...]]]:
     return st.lists(st.tuples(*(values(t) for t in SCHEMA.types)), max_size=6)
+
+
+def telling_rows(count: int) -> list[tuple[Any, ...]]:
+    """Rows of telling values, each column with its own in random order, over and over."""
+    random = Random(count)
+    columns = [random.sample(telling(t) * count, count) for t in SCHEMA.types]
+    return list(zip(*columns, strict=True))
 
 
 @st.composite

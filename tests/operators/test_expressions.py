@@ -6,16 +6,30 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.operators.base import Context
 from penstock.operators.vector_eval import compiled, predicate, to_values
-from penstock.plan.expressions import Expression, format_expression
+from penstock.plan.expressions import Column, Expression, format_expression
 from penstock.plan.fold import fold
-from penstock.plan.functions import evaluate
-from penstock.plan.types import BOOLEAN
-from tests.operators.expression_cases import SCHEMA, TYPES, expressions, rows, same, train_of
+from penstock.plan.functions import cast, evaluate
+from penstock.plan.functions.casts import possible
+from penstock.plan.functions.function import Function
+from penstock.plan.functions.registry import FUNCTIONS
+from penstock.plan.types import BOOLEAN, Type
+from tests.operators.expression_cases import (
+    SCHEMA,
+    SKIPPED,
+    TYPES,
+    applications,
+    expressions,
+    rows,
+    same,
+    telling_rows,
+    train_of,
+)
 
 ANY = st.sampled_from(TYPES).flatmap(expressions)
 
@@ -45,6 +59,39 @@ def test_an_expression_on_trains_is_its_plain_meaning(
     expression: Expression, rows: list[tuple[Any, ...]], cut: int, picks: list[int]
 ) -> None:
     check(expression, rows, cut, picks)
+
+
+ROWS = telling_rows(60)
+CALLED = [f for f in FUNCTIONS.values() if f.name not in SKIPPED]
+
+
+def check_function(function: Function, data: st.DataObject) -> None:
+    expression = data.draw(applications(data.draw(st.sampled_from(function.signatures))))
+    if expression is not None:
+        check(expression, ROWS, 50, [0, 2, 2])
+
+
+@pytest.mark.parametrize("function", CALLED, ids=lambda f: f.name)
+@settings(max_examples=5)
+@given(st.data())
+def test_each_function_on_trains(function: Function, data: st.DataObject) -> None:
+    check_function(function, data)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("function", CALLED, ids=lambda f: f.name)
+@settings(max_examples=200)
+@given(st.data())
+def test_each_function_at_length(function: Function, data: st.DataObject) -> None:
+    check_function(function, data)
+
+
+@pytest.mark.parametrize("source", TYPES, ids=str)
+def test_casts_on_trains(source: Type) -> None:
+    column = next(Column(f.name, f.type) for f in SCHEMA if f.type == source)
+    for target in TYPES:
+        if possible(source, target):
+            check(cast(column, target), ROWS, 50, [0, 2, 2])
 
 
 @given(expressions(BOOLEAN), rows())

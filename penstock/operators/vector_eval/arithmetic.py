@@ -11,7 +11,7 @@ import numpy as np
 
 from penstock.operators.columns.vector import SHORT_DECIMAL_PRECISION, Array, Vector
 from penstock.operators.vector_eval.scope import Kernel, Scope, masked, refused, union
-from penstock.plan.expressions import Call
+from penstock.plan.expressions import Call, Expression, Literal
 from penstock.plan.types import DATE, DOUBLE, INTERVAL, Type
 
 _SAFE_PRODUCT: Final = 9.223372036854e18
@@ -153,18 +153,30 @@ _DOUBLE: Final[dict[str, Kernel]] = {
 }
 
 
+_UNCHECKED: Final[dict[str, Kernel]] = {**_DOUBLE, "/": _of_doubles(np.divide), "%": _of_doubles(np.fmod)}
+"""For constants on the right that can be divided by."""
+
+
+def _harmless(divisor: Expression) -> bool:
+    return isinstance(divisor, Literal) and divisor.value is not None and divisor.value != 0 and divisor.value != -1
+
+
+def _plain_remainder(a: Vector, b: Vector) -> Vector:
+    return masked(np.fmod(a.values, b.values), a.nulls)
+
+
 def kernel(call: Call, scope: Scope) -> Kernel | None:
     """The kernel of an arithmetic call; None for decimals that do not fit 64 bits."""
     types = tuple(a.type for a in call.arguments)
     if len(types) == 1:
         return _minus(call.type)
     if call.type == DOUBLE:
-        return _DOUBLE[call.function]
+        return (_UNCHECKED if _harmless(call.arguments[1]) else _DOUBLE)[call.function]
     if call.type == INTERVAL and DOUBLE in types:
         return _scaling_interval(_DOUBLE[call.function])
     if any(t.name == "decimal" for t in types):
         return _of_decimals(call, types)
-    plain = _INTEGER[call.function]
+    plain = _plain_remainder if call.function == "%" and _harmless(call.arguments[1]) else _INTEGER[call.function]
     return _within_dates(plain) if call.type == DATE else plain
 
 

@@ -101,9 +101,8 @@ def _decimal(source: Type, target: Type) -> Kernel | None:
         return _to_boolean
     if target.name in _WHOLE:
         return _cut(10**source.scale, target)
-    if source.name in (*_WHOLE, "decimal"):
-        return _to_decimal(source.scale, target)
-    return None
+    exact = source.name in (*_WHOLE, "decimal") and target.name == "decimal"
+    return _to_decimal(source.scale, target) if exact else None
 
 
 def _decimal_to_double(factor: int) -> Kernel:

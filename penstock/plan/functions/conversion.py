@@ -13,6 +13,7 @@ FUNCTIONS: Final = (
         "`cast(x as type)`, also `x::type`: x as a value of another type, NULL where that type has no such value",
         bind=lambda arguments, result: cast_meaning(arguments[0], result),
         aliases=("try_cast",),
+        rule=lambda arguments: None,
     ),
     define(
         "typeof(any) -> string",

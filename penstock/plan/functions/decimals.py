@@ -53,7 +53,7 @@ def fitted(value: Decimal, t: Type) -> Decimal | None:
     >>> fitted(Decimal("2.345"), decimal(3, 2)), fitted(Decimal("12.3"), decimal(3, 2))
     (Decimal('2.35'), None)
     """
-    if not value.is_finite():
+    if not value.is_finite() or (value and value.adjusted() > t.precision - t.scale):
         return None
     rounded = value.quantize(Decimal(1).scaleb(-t.scale), context=EXACT)
     if not rounded:
