@@ -19,7 +19,7 @@ import numpy as np
 
 from penstock.operators.aggregates.arguments import Argument, type_of
 from penstock.operators.aggregates.base import NO_PLACES, Partial, Rows, Whole
-from penstock.operators.aggregates.make import partial_types, recipe
+from penstock.operators.aggregates.make import Recipe, partial_types, recipe
 from penstock.operators.base import Context
 from penstock.operators.columns.train import Train
 from penstock.operators.columns.vector import Array, Vector
@@ -54,10 +54,13 @@ class WindowAggregateOperator:
             Argument(c, source, r.doubles, context) for c, r in zip(node.aggregates, recipes, strict=True)
         ]
         self.partials: list[Partial] = [r.partial() for r in recipes]
-        self.wholes: list[Whole] = [r.whole() for r in recipes] if self.clock.overlap else []
+        self.wholes: list[Whole] = [self._whole(r) for r in recipes] if self.clock.overlap else []
         self.index, self.partitions = KeyIndex(len(self.grouping)), KeyIndex(len(self.by))
         self.panes = PaneTables()
         self.place = 0
+
+    def _whole(self, chosen: Recipe) -> Whole:
+        return chosen.sliding() if self.clock.in_order and chosen.sliding else chosen.whole()
 
     @property
     def late(self) -> int:

@@ -35,10 +35,16 @@ class Places(NamedTuple):
 
 
 class Clock(Protocol):
-    """`overlap`: a row may lie in two windows. `by_tuples`: windows end with tuples, so their order matters."""
+    """What the operator asks.
+
+    overlap    a row may lie in two windows
+    by_tuples  windows end with tuples, so that the order of tuples matters
+    in_order   no row comes that leaves the windows before one that came earlier
+    """
 
     overlap: bool
     by_tuples: bool
+    in_order: bool
 
     def present(self, train: Train, context: Context) -> Train:
         """Without the rows that have no place."""
@@ -57,6 +63,7 @@ class TimeClock:
     """Windows over time end with it."""
 
     by_tuples = False
+    in_order = True
 
     def __init__(self, spec: SlideRange) -> None:
         self.slides = Slides(int(spec.origin), int(spec.slide), int(spec.size))
@@ -89,6 +96,7 @@ class AttributeClock:
     """Windows over an attribute end with a tuple that carries it to their upper bound or past it."""
 
     by_tuples = True
+    in_order = False
 
     def __init__(self, node: WindowAggregate, spec: SlideRange) -> None:
         self.on = node.input.schema.index(cast(str, spec.on))
@@ -121,6 +129,7 @@ class TupleClock:
     """Windows over rows end with their last tuple; `counts` has the number of tuples of each partition."""
 
     by_tuples = True
+    in_order = True
 
     def __init__(self, spec: SlideRows) -> None:
         self.slides = Slides(spec.origin, spec.slide, spec.count)

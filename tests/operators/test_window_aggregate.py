@@ -110,6 +110,24 @@ def test_windows_over_rows_do_not_close_at_the_end_of_time() -> None:
     assert shown(over(SlideRows(2, 2), "sum"), (0, 0, 1), (1, 0, 2), (2, 0, 4)) == [(1, 3, 0, 1)]
 
 
+def test_distinct_values_that_are_all_null() -> None:
+    """A reading carries no value: nothing may be looked up for it."""
+    columns = "d decimal(30,2)"
+    schema = Schema.parse(columns)
+    for window in (SlideRange(4, 4), SlideRange(4, 2)):
+        made = (call(schema, "sum", "d", distinct=True), call(schema, "count", "d", distinct=True))
+        node = WindowAggregate(source("S", columns), window, (), made)
+        assert run(node, {"S": events((0, None))})[0].row[:2] == (None, 0)
+
+
+def test_the_best_of_a_sliding_window_in_any_order() -> None:
+    """Rising, falling and mixed values, many windows: rings grow, wrap around and shrink."""
+    for turn in (1, -1, 7):
+        rows = [(t, t % 3, t * turn % 101 if turn == 7 else t * turn) for t in range(400)]
+        node = over(SlideRange(60, 3), "min", "max", "first", "last", keys=("k",))
+        check(node, {"S": events(*rows)}, range(0, 400, 37))
+
+
 def test_a_gap_of_any_length_costs_nothing() -> None:
     node = over(SlideRange(10, 1), "count*")
     far = 1 << 55

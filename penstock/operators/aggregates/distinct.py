@@ -81,7 +81,7 @@ class DistinctPartial:
         """
         into, ids, signs, marks = _spread(*steps, self.first, self.following, list_readings)
         (_, values) = self.index.columns(ids, [BIGINT, self.type])
-        return Rows(into, Vector(values.values), signs, marks)
+        return Rows(into, Vector(values.values, marks), signs, marks)
 
 
 class Distinct:

@@ -20,6 +20,7 @@ from penstock.operators.aggregates.extreme import ExtremeKeys
 from penstock.operators.aggregates.integer_sum import IntegerSum
 from penstock.operators.aggregates.ordering import Labels
 from penstock.operators.aggregates.quantile import Quantile
+from penstock.operators.aggregates.sliding_best import SlidingBest
 from penstock.operators.aggregates.user import UserState
 from penstock.operators.aggregates.variance import Variance
 from penstock.operators.base import Context
@@ -43,6 +44,8 @@ class Recipe:
     partial: Callable[[], Partial]
     whole: Callable[[], Whole]
     doubles: bool = False
+    sliding: Callable[[], Whole] | None = None
+    """A whole for partials that leave in the order in which they entered; None: `whole` is good enough."""
 
 
 def recipe(call: AggregateCall, argument: Type | None, context: Context) -> Recipe:
@@ -104,7 +107,7 @@ def _best(function: str, argument: Type, context: Context) -> Recipe:
         keys: Keys = EdgeKeys(argument, flip)
     else:
         keys = ExtremeKeys(argument, flip, Labels(context.dictionaries.of(argument)) if interned(argument) else None)
-    return Recipe(bound(Best, keys), bound(Queue, keys))
+    return Recipe(bound(Best, keys), bound(Queue, keys), sliding=bound(SlidingBest, keys))
 
 
 def _distinct(call: AggregateCall, argument: Type, context: Context) -> Recipe:

@@ -8,6 +8,8 @@ changed anything: the caller grows the pool and goes on from there.
 
 from __future__ import annotations
 
+from typing import Any
+
 from numba import njit
 
 from penstock.operators.columns.vector import Array
@@ -26,6 +28,19 @@ def move(keys: Array, words: Array, flags: Array, source: int, target: int) -> N
 def more(head: Array, part: int, keys: Array, words: Array, flags: Array, free: Array, top: Array) -> bool:
     """Moves the run at head[part:] to a segment twice as large; False where the pool is full."""
     capacity = max(SMALLEST, 2 * head[part + 2])
+    start = segment(capacity, keys, free, top)
+    if start < 0:
+        return False
+    for i in range(head[part + 1]):
+        move(keys, words, flags, head[part] + i, start + i)
+    give_back(head[part], head[part + 2], keys, free)
+    head[part], head[part + 2] = start, capacity
+    return True
+
+
+@njit(cache=True)
+def segment(capacity: int, keys: Array, free: Array, top: Array) -> Any:
+    """Where a free segment of this capacity starts, which is taken; -1 where the pool is full."""
     size_class = size_class_of(capacity)
     start = free[size_class]
     if start >= 0:
@@ -33,13 +48,7 @@ def more(head: Array, part: int, keys: Array, words: Array, flags: Array, free: 
     elif top[0] + capacity <= len(keys):
         start = top[0]
         top[0] += capacity
-    else:
-        return False
-    for i in range(head[part + 1]):
-        move(keys, words, flags, head[part] + i, start + i)
-    give_back(head[part], head[part + 2], keys, free)
-    head[part], head[part + 2] = start, capacity
-    return True
+    return start
 
 
 @njit(cache=True)
