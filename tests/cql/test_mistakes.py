@@ -32,14 +32,14 @@ BINDING = [
     ("SELECT «Istrem»(*) FROM orders [Now]", "unknown function 'Istrem'", "did you mean 'istream'?"),
     ('SELECT id FROM orders WHERE customer = «"Bob"»', "unknown column 'Bob'", "a string is written 'Bob'"),
     # types
-    ("SELECT «cast(o.day AS double)» FROM orders [Now] o, people", "cannot cast o.day, a date, to double", None),
+    ("SELECT «cast(o.day AS double)» FROM orders [Now] o, people", "cannot cast o.day (date) to double", None),
     ("SELECT «id + customer» FROM orders", "'+' does not take (int, string)", "cast"),
     ("SELECT id FROM orders WHERE «price»", "WHERE needs a condition, and this is double", None),
     ("SELECT id FROM orders WHERE id = 1 AND «price»", "WHERE needs a condition, and this is double", None),
     ("SELECT id FROM orders WHERE «price» OR id = 1", "OR joins conditions, and this is double", None),
     ("SELECT id FROM orders WHERE «NOT price»", "'not' does not take (double)", None),
     ("SELECT date «'2026-13-01'» FROM orders", "'2026-13-01' is no date", None),
-    ("SELECT «cast(day AS double)» FROM orders", "cannot cast day, a date, to double", None),
+    ("SELECT «cast(day AS double)» FROM orders", "cannot cast day (date) to double", None),
     (
         "SELECT o.id FROM orders [Now] o, bids [Now] b WHERE «o.id = b.bidder»",
         "'=' does not take (int, string)",
