@@ -58,5 +58,3 @@ def headers(sides: Sequence[JoinedSide], found: Candidates) -> tuple[Array, Arra
             weight = own if weight is None else weight * own
     assert arrival is not None
     return arrival, weight
-
-

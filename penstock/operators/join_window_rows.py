@@ -73,6 +73,8 @@ class WindowRows:
 
     def open(self) -> None:
         self._held = self._store.vectors()
+        if self._low == self._high:
+            self._low = self._high = max(self._low, self._store.base)
 
     def room(self, train: Train) -> Move | None:
         ids = train.ids
