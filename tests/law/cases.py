@@ -50,7 +50,7 @@ class Way:
 
 @st.composite
 def cases(draw: st.DrawFn) -> Case:
-    """A network over one to three streams and up to one relation, and up to 24 arrivals."""
+    """A network over one to three streams and up to one relation, and up to 30 arrivals."""
     key = draw(st.sampled_from(KEY_TYPES))
     streams = [draw(declared(f"s{i}", key)) for i in range(draw(st.integers(1, 3)))]
     relations = [RelationDefinition("r", draw(schemas(key)))] if draw(st.booleans()) else []

@@ -42,7 +42,7 @@ from tests.law.values import values
 
 MOST_JOINS = 3
 MOST_NODES = 14
-_COMPARISONS = ("=", "<>", "<", "<=", ">", ">=")
+_COMPARISONS = ("=", "<>", "<>", "<", "<=", ">", ">=", ">=")
 _FUNCTIONS = ("count", "sum", "avg", "min", "max", "stddev", "stddev_pop", "variance", "var_pop", "approx_quantile")
 _AXIS = ("int", "bigint", "double", "timestamp", "date", "decimal")
 
@@ -71,7 +71,7 @@ class _Maker:
         return self.draw(st.sampled_from(list(choices)))
 
     def root(self) -> Node:
-        depth = self.draw(st.integers(1, 3))
+        depth = self.draw(st.sampled_from((1, 1, 2, 2, 3)))
         return self.relation(depth) if self.draw(st.booleans()) else self.stream(depth)
 
     def keep(self, node: Node) -> Node:
@@ -314,7 +314,7 @@ class _Maker:
         ]
         if not pairs:
             return None
-        operator = "=" if not self.one_in(4) else self.choose(_COMPARISONS)
+        operator = "=" if not self.one_in(5) else self.choose(_COMPARISONS)
         return call(operator, *self.draw(st.sampled_from(pairs)))
 
 

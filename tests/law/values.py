@@ -42,15 +42,15 @@ _EXTREME: dict[str, Sequence[Any]] = {
     "interval": (-1, 1 << 40),
     "array": ((None, None), (1, 1, 1)),
 }
-MOST_ARRIVALS = 24
+ARRIVALS = (3, 6, 12, 18, 24, 30, 1, 0)
+_STEPS = (0, 0, 0, 1, 1, 2, 5)
+_DELAYS = (0, 0, 0, 0, 1, 2, 6)
 
 
 def values(t: Type) -> st.SearchStrategy[Any]:
     """A value of `t`: mostly common, sometimes NULL, rarely extreme."""
-    common = st.sampled_from(_COMMON[t.name])
-    return st.integers(0, 19).flatmap(
-        lambda i: st.none() if i == 19 else st.sampled_from(_EXTREME[t.name]) if i == 18 else common
-    )
+    common, extreme = list(_COMMON[t.name]), list(_EXTREME[t.name])
+    return st.sampled_from([*common * (1 + 20 // len(common)), None, None, *extreme])
 
 
 @st.composite
@@ -80,10 +80,11 @@ def arrivals(
             given.append(Arrival(relation.name, BEGIN, 0, draw(_rows(relation.schema))))
     strays = draw(st.integers(0, 19)) == 19
     now = draw(st.integers(-5, 5))
-    for _ in range(draw(st.integers(0, MOST_ARRIVALS))):
-        now += draw(st.sampled_from((0, 0, 0, 1, 1, 2, 5)))
-        late = draw(st.sampled_from((0, 0, 0, 0, 1, 2, 6)))
-        fed = draw(st.sampled_from([*streams, *streams, *relations]))
+    inputs = [*streams, *streams, *relations]
+    moves = st.sampled_from([(step, late, i) for step in _STEPS for late in _DELAYS for i in inputs])
+    for _ in range(draw(st.sampled_from(ARRIVALS))):
+        step, late, fed = draw(moves)
+        now += step
         ts = draw(st.sampled_from(far)) if strays and draw(st.integers(0, 5)) == 5 else now - late
         given.append(Arrival(fed.name, ts, 0, draw(_rows(fed.schema))))
     return [a._replace(seq=i) for i, a in enumerate(given)]
