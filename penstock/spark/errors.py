@@ -25,7 +25,7 @@ _PATTERNS: Final[tuple[tuple[str, str, str | None], ...]] = (
         "'penstock doctor' says how it is found; give Maven (mvn) on the PATH, or --packages",
     ),
     (
-        r"Failed to find (?:the )?data source: `?(?P<what>[\w.-]+)`?",
+        r"Failed to find (?:the )?data source: `?(?P<what>[\w-]+(?:\.[\w-]+)*)`?",
         "Spark has no data source '{what}'",
         "check the spelling; a source of others comes with --packages group:artifact:version",
     ),

@@ -17,6 +17,7 @@ from penstock.spark.errors import explained
 from penstock.spark.sources.columns import IDENTITY, PINNED, VERDICT, checked_names, name
 from penstock.spark.sources.files import COLUMNAR, TEXT, open_columns, open_lines
 from penstock.spark.sources.kafka import open_kafka
+from penstock.spark.sources.options import checked_options
 from penstock.spark.sources.others import open_other, open_rate, open_socket
 from penstock.spark.sources.read import Reading
 from penstock.spark.sources.replay import open_replay
@@ -76,6 +77,7 @@ def _reading(
     if source is None:
         raise PenstockError(Diagnostic(f"{what} has no source", help="say where it comes from: FROM csv OPTIONS (...)"))
     checked_names(what, definition.schema)
+    checked_options(what, source.format.lower(), dict(source.options))
     for setting, value in PINNED.items():
         spark.conf.set(setting, value)
     resolved = resolve(dict(source.options), os.environ if environ is None else environ)

@@ -17,7 +17,6 @@ from pyspark.sql import types as S
 
 from penstock.errors import Diagnostic, PenstockError, unknown
 from penstock.plan.schema import Field, Schema
-from penstock.plan.types import STRING
 from penstock.spark.sources.columns import IDENTITY, article, first_reason, quoted, spark_type
 
 FORMATS: Final = ("csv", "json")
@@ -108,20 +107,16 @@ def _cast_here(field: Field, form: LineFormat) -> bool:
 
 
 def _value(field: Field, form: LineFormat) -> Column:
+    """A column's value as its type; NULL where the text is not one."""
     text = F.col(PARSED)[field.name]
-    return _from_text(text, field, form) if _cast_here(field, form) else text
-
-
-def _from_text(text: Column, field: Field, form: LineFormat) -> Column:
-    """Text cast to a column's type; NULL where it is not one."""
     if field.type.name == "timestamp":
         return _timestamp(text, form)
     if field.type.name == "date":
         pattern = form.option("dateFormat")
         return F.to_date(F.try_to_timestamp(text, F.lit(pattern))) if pattern else text.try_cast("date")
-    if field.type.element is not None:
+    if field.type.element is not None and form.format == "csv":
         return F.from_json(text, spark_type(field.type).simpleString(), {"mode": "PERMISSIVE"})
-    return text.try_cast(spark_type(field.type))
+    return text
 
 
 def _timestamp(text: Column, form: LineFormat) -> Column:
@@ -173,11 +168,10 @@ def _more_than_a_document(raw: Column) -> Column:
 
 
 def _diagnosis(form: LineFormat) -> Column:
-    """Why Spark's parser refused a line: read again as text, its first column that does not cast is named."""
+    """Why Spark's parser refused a line: read again as text, it has a first column that the parser made no value of."""
     text = _parsed(F.col("_raw"), form, typed=False)
     reasons: list[tuple[Column, Column | str]] = [(text.isNull() | text[CORRUPT].isNotNull(), NO_ROW[form.format])]
     for field in form.schema:
-        if field.type != STRING:
-            wrong = text[field.name].isNotNull() & _from_text(text[field.name], field, form).isNull()
-            reasons.append((wrong, f"{field.name} is not {article(field.type)}"))
+        wrong = text[field.name].isNotNull() & _value(field, form).isNull()
+        reasons.append((wrong, f"{field.name} is not {article(field.type)}"))
     return F.coalesce(first_reason(reasons), F.lit("malformed"))
