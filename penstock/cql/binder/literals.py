@@ -41,22 +41,18 @@ def _double(text: str, node: exp.Literal, problems: Problems) -> Literal | None:
 def negated(constant: Literal) -> Literal:
     """A number with its sign: the least BIGINT is one, though its digits alone are none."""
     value = -constant.value
-    return (
-        Literal(int(value), BIGINT)
-        if value == -(1 << 63) and constant.type != DOUBLE
-        else Literal(value, constant.type)
-    )
+    least = value == -(1 << 63) and constant.type != DOUBLE
+    return Literal(int(value), BIGINT) if least else Literal(value, constant.type)
 
 
 def as_decimal(node: exp.Expr) -> Literal | None:
     """`1.50` as the decimal that it spells, for a place beside a decimal; None where it spells none."""
-    sign = ""
-    while isinstance(node, exp.Neg | exp.Paren):
-        sign = "-" if isinstance(node, exp.Neg) and not sign else "" if isinstance(node, exp.Neg) else sign
-        node = node.this
+    node = node.unnest()
+    if isinstance(node, exp.Neg):
+        inner = as_decimal(node.this)
+        return None if inner is None else negated(inner)
     if not isinstance(node, exp.Literal) or node.is_string or "." not in node.this or "e" in node.this.lower():
         return None
-    value = Decimal(sign + node.this)
-    scale = len(node.this.partition(".")[2])
+    value, scale = Decimal(node.this), len(node.this.partition(".")[2])
     precision = max(len(value.as_tuple().digits), scale, 1)
     return Literal(value, decimal(precision, scale)) if precision <= MAX_DECIMAL_PRECISION else None

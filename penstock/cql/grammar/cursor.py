@@ -32,8 +32,7 @@ _AFTER_NAMES = frozenset((".", *(t.upper() for t in SPELLINGS)))
 
 
 class Cursor(Parser):
-    """Sqlglot's parser with a view of the words of one statement. `label_of` and `text` serve names that nobody
-    gave."""
+    """Sqlglot's parser with a view of the words of one statement; `text` is the whole script."""
 
     text: str = ""
     _bare_alias: Token | None = None

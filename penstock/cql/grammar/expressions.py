@@ -1,6 +1,5 @@
-"""Expressions: sqlglot's grammar of operators over operands of our own, so that a function keeps the name it was given,
-a
-sub-query is a CQL query, and every word of an error is known."""
+"""Expressions: sqlglot's grammar of operators over operands of our own, so that a function keeps the name it was
+given, a sub-query is a CQL query, and every word of an error is known."""
 
 from __future__ import annotations
 

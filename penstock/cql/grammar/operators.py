@@ -1,6 +1,5 @@
 """Operators: sqlglot's levels (OR, AND, NOT, comparison, IN / LIKE / BETWEEN / IS, `||`, `+ -`, `* / % DIV`, unary),
-with
-the place of every part, and bounds on how deep a tree may grow."""
+with the place of every part, and bounds on how deep a tree may grow."""
 
 from __future__ import annotations
 
