@@ -24,7 +24,7 @@ class Log(NamedTuple):
 class PaneTables:
     """Partitions, panes, cells and groups."""
 
-    __slots__ = ("counters", "tables")
+    __slots__ = ("counters", "log", "tables")
 
     def __init__(self) -> None:
         empty = [
@@ -33,6 +33,7 @@ class PaneTables:
         ]
         self.tables: tuple[Array, ...] = tuple(empty)
         self.counters: Array = np.array(panes.COUNTERS, np.int64)
+        self.log = pane_log.log_of(SMALLEST, SMALLEST)
 
     @property
     def cells(self) -> int:
@@ -47,7 +48,7 @@ class PaneTables:
     @property
     def nbytes(self) -> int:
         """Bytes held."""
-        return sum(t.nbytes for t in self.tables)
+        return sum(t.nbytes for t in (*self.tables, *self.log))
 
     def resize(self, partitions: int, groups: int) -> None:
         """Makes room for partitions and groups below these numbers."""
@@ -56,16 +57,17 @@ class PaneTables:
 
     def run(self, rows: Any, clock: int, overlap: bool) -> tuple[Array, Log]:
         """Gives each row its cell, and closes windows: see `panes.run`."""
-        count = len(rows[1])
-        cells = np.empty(count, np.int64)
-        done, *parts = panes.run(self.tables, self.counters, rows, 0, clock, overlap, cells)
-        while done < count:
-            self._grow()
-            done, *more = panes.run(self.tables, self.counters, rows, done, clock, overlap, cells)
-            more[-1][:, pane_log.AT] += len(parts[0])
-            parts = [np.concatenate(pair) for pair in zip(parts, more, strict=True)]
-        *steps, windows = parts
-        return cells, Log(Steps(*steps), windows)
+        cells = np.empty(len(rows[1]), np.int64)
+        self.log[-1][:] = 0
+        done, state = 0, panes.FULL_TABLES
+        while state != panes.DONE:
+            done, state = panes.run(self.tables, self.counters, self.log, rows, done, clock, overlap, cells)
+            if state == panes.FULL_TABLES:
+                self._grow()
+            elif state == panes.FULL_LOG:
+                self.log = pane_log.widened(self.log)
+        slots, sources, signs, windows, (steps, count) = self.log
+        return cells, Log(Steps(slots[:steps], sources[:steps], signs[:steps]), windows[:count])
 
     def settle(self, steps: Steps) -> Array:
         """Frees the cells that have left; the groups that have none any more."""

@@ -155,7 +155,7 @@ def in_order(relation: Node) -> bool:
 def check_order(relation: Node, calls: Iterable[AggregateCall]) -> None:
     """Refuses first and last over a relation whose rows have no order."""
     for call in calls:
-        if call.function in ("first", "last") and not in_order(relation):
+        if canonical(call.function) in ("first", "last") and not in_order(relation):
             cause = f"{call.function}({call.argument}) needs rows in order, and '{relation.label}' keeps none"
             raise PenstockError(Diagnostic(cause, help="aggregate a window directly, or the filtered rows of one"))
 

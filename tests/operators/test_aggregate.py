@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.errors import PenstockError
-from penstock.plan import aggregates
+from penstock.plan import aggregates, functions
 from penstock.plan.expressions import Column, Literal
 from penstock.plan.functions import call as expression
 from penstock.plan.node import Node
@@ -133,6 +133,77 @@ def test_decimals_keep_all_their_digits() -> None:
     assert shown[1][0] is None, "10**36 has a digit too many"
     assert shown[2] == (small, Decimal("0.003333"))
     assert shown[3] == (Decimal("0.02"), Decimal("0.005000"))
+
+
+def test_intervals_add_up_and_average_to_the_microsecond() -> None:
+    schema = Schema.parse("d interval")
+    made = (call(schema, "sum", "d"), call(schema, "avg", "d"), call(schema, "max", "d"))
+    node = Aggregate(Window(source("S", "d interval"), Range(None)), (), made)
+    history = {"S": events((0, 5), (1, None), (2, 2), (3, -12))}
+    assert [e.row for e in run(node, history) if e.sign > 0] == [(5, 5, 5), (7, 4, 5), (-5, -2, 5)]
+    check(node, history)
+
+
+def test_a_group_without_aggregates_is_distinct() -> None:
+    node = Aggregate(Window(source("S", "k int"), Range(1)), ("k",), ())
+    assert run(node, {"S": events((0, 1), (1, 1))}) == [Element(0, 1, (1,)), Element(3, -1, (1,))]
+
+
+def test_a_users_aggregate_sees_its_rows_in_order_and_without_nulls() -> None:
+    @functions.aggregate(returns="string", name="joined_in_test")
+    class Joined:
+        def init(self) -> str:
+            return ""
+
+        def incr(self, state: str, value: str) -> str:
+            if value == "bad":
+                raise ValueError(value)
+            return state + value
+
+        def final(self, state: str) -> str:
+            return state
+
+    schema = Schema.parse("s string")
+    node = Aggregate(Window(source("S", "s string"), Rows(3)), (), (call(schema, "joined_in_test", "s"),))
+    history = {"S": events((0, "b"), (1, "a"), (2, None), (3, "c"), (4, "bad"))}
+    runner = Runner([node])
+    shown = [e.row[0] for e in runner.feed(history, [2, 9])[node] if e.sign > 0]
+    assert shown == ["b", "ba", "ac", "c"]
+    assert runner.context.set_aside == {"joined_in_test": 1}
+    check(node, history, [1, 3])
+    for owner in (Plain, OnItself):
+        functions.aggregate(returns="bigint", name="total_in_test")(owner)
+        made = (call(Schema.parse("x int"), "total_in_test", "x"),)
+        summing = Aggregate(Window(source("S", "x int"), Rows(2)), (), made)
+        assert [e.row[0] for e in run(summing, {"S": events((0, 1), (1, 2), (2, 5))}) if e.sign > 0] == [1, 3, 7]
+    for name in ("joined_in_test", "total_in_test"):
+        del functions.user_functions.aggregates[name]
+
+
+class Plain:
+    """State passed between functions that know no instance."""
+
+    def init() -> int:  # type: ignore[misc]
+        return 0
+
+    def incr(state: int, value: int) -> int:  # type: ignore[misc]
+        return state + value
+
+    def final(state: int) -> int:  # type: ignore[misc]
+        return state
+
+
+class OnItself:
+    """State on the instance."""
+
+    def init(self) -> None:
+        self.total = 0
+
+    def incr(self, value: int) -> None:
+        self.total += value
+
+    def final(self) -> int:
+        return self.total
 
 
 def test_first_and_last_need_an_order() -> None:

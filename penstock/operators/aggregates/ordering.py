@@ -48,9 +48,7 @@ class Labels:
         if len(values) > len(known):
             known.extend([None] * (len(values) - len(known)))
             self.label_of = grown(self.label_of, len(values))
-        present = np.zeros(len(values), np.bool_)
-        present[codes] = True
-        new = [c for c in np.flatnonzero(present).tolist() if known[c] is not values[c]]
+        new = [c for c in _distinct(codes, len(values)).tolist() if known[c] is not values[c]]
         if new:
             self._insert(new)
 
@@ -100,3 +98,12 @@ class Labels:
         count = len(self._codes)
         self.label_of[self._codes] = (np.arange(count) - count // 2) * GAP
         self.version += 1
+
+
+def _distinct(codes: Array, count: int) -> Array:
+    """Each of `codes` once, in order; all are below `count`."""
+    if len(codes) < count // 16:
+        return np.unique(codes)
+    present = np.zeros(count, np.bool_)
+    present[codes] = True
+    return np.flatnonzero(present)

@@ -6,7 +6,7 @@ window's readings follow one another, from step AT on.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numba import njit
@@ -20,43 +20,22 @@ arrival in its oldest pane, and where its readings are.
 WIDTH: Final = 6
 
 
-@njit(cache=True)
-def new_log() -> Any:
-    """Steps (slot, source, sign), windows, and how many of each there are."""
-    size = 256
-    steps = (np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.int8))
-    return (*steps, np.empty((16, WIDTH), np.int64), np.zeros(2, np.int64))
+def log_of(steps: int, windows: int) -> tuple[Array, ...]:
+    """A log with room for so many: slots, sources and signs of steps, windows, and how many of each are written."""
+    arrays = (np.empty(steps, np.int32), np.empty(steps, np.int32), np.empty(steps, np.int8))
+    return (*arrays, np.empty((windows, WIDTH), np.int64), np.zeros(2, np.int64))
 
 
-@njit(cache=True)
-def with_room(log: Any, steps: int) -> Any:
-    """The log with room for so many steps more."""
-    slots, sources, signs, windows, used = log
-    while used[0] + steps > len(slots):
-        slots, sources, signs = _doubled(slots), _doubled(sources), _doubled(signs)
-    return slots, sources, signs, windows, used
+def widened(log: tuple[Array, ...]) -> tuple[Array, ...]:
+    """A log with twice the room that says the same."""
+    *arrays, used = log
+    return (*(np.concatenate([a, np.empty_like(a)]) for a in arrays), used)
 
 
-@njit(cache=True)
-def with_window(log: Any, k: int, stamp: int, beginning: int, arrival: int, at: int) -> Any:
-    """The log with a window whose readings begin at step `at`."""
-    slots, sources, signs, windows, used = log
-    n = used[1]
-    if n == len(windows):
-        wider = np.empty((2 * n, WIDTH), np.int64)
-        wider[:n] = windows
-        windows = wider
-    windows[n, WINDOW], windows[n, STAMP], windows[n, BEGINNING] = k, stamp, beginning
-    windows[n, OLDEST], windows[n, AT], windows[n, READINGS] = arrival, at, used[0] - at
-    used[1] = n + 1
-    return slots, sources, signs, windows, used
-
-
-@njit(cache=True)
-def _doubled(values: Array) -> Array:
-    longer = np.empty(2 * len(values), values.dtype)
-    longer[: len(values)] = values
-    return longer
+@njit(cache=True, inline="always")
+def has_room(slots: Array, used: Array, steps: int) -> bool:
+    """True where so many more steps can be written."""
+    return bool(used[0] + steps <= len(slots))
 
 
 @njit(cache=True)

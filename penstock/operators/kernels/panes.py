@@ -23,10 +23,11 @@ import numpy as np
 from numba import njit
 
 from penstock.operators.columns.vector import Array
-from penstock.operators.kernels.pane_log import new_log, with_room, with_window
+from penstock.operators.kernels.pane_log import AT, BEGINNING, OLDEST, READINGS, STAMP, WINDOW, has_room
 
-CLOSED, WAITING, WAITING_END, ENTERED_FIRST, ENTERED_END, LIVE, GROUPS = range(7)
-PART: Final = (-(1 << 62), -1, -1, -1, -1, -1, 0)
+CLOSED, WAITING, WAITING_END, ENTERED_FIRST, ENTERED_END, LIVE, GROUPS, SIZES = range(8)
+PART: Final = (-(1 << 62), -1, -1, -1, -1, -1, 0, 0)
+DONE, FULL_TABLES, FULL_LOG = range(3)
 FIRST, LAST, CHAIN, SIZE, ARRIVAL, START, NEXT, PREVIOUS = range(8)
 PANE: Final = 8
 GROUP, PANE_OF, NEXT_CELL = range(3)
@@ -64,78 +65,96 @@ def numbered(parts: Array, counts: Array) -> Array:
 
 
 @njit(cache=True)
-def run(tables: Any, counters: Array, rows: Any, start: int, clock: int, overlap: bool, cells_of: Array) -> Any:
+def run(tables: Any, counters: Array, log: Any, rows: Any, start: int, clock: int, overlap: bool,
+        cells_of: Array) -> Any:  # fmt: skip
     """Gives rows from `start` on their cells (-1: in no window), and closes windows as time goes.
 
     tables    (parts, panes, cells, groups)
+    log       where steps and windows are written (see `pane_log`)
     rows      (partition, group, first, last, closing, stamp, arrival) of each row: before it is taken in, all windows
               of its partition below `first` close; after it, all below `closing` (empty: none do); they are stamped
               with its `stamp`
     clock     after the last row, all windows of partition 0 below it close
     overlap   False: no row lies in two windows, so cells are read as they are and leave at once
 
-    Returns the row that found no room (or their number), the steps (see `Steps`), and the windows read.
+    Returns the row to go on from, and DONE, or FULL_TABLES, or FULL_LOG: then it wants to be called again with more
+    room.
     """
     parts, panes, cells, groups = tables
     partition, group, first, last, closing, stamp, arrival = rows
-    log = new_log()
-    i = start
-    while i < len(group):
-        p = partition[i] if len(partition) else 0
-        if len(closing) == 0 and first[i] > parts[p, CLOSED]:
-            log = _close(tables, counters, p, first[i], stamp[i], overlap, log)
-        taken = _take_in(parts, panes, cells, groups, counters, partition, group, first, last, stamp, arrival, i,
-                         i + 1 if len(closing) else len(group), cells_of)  # fmt: skip
-        if taken == i:
-            break
-        i = taken
-        if len(closing) and closing[i - 1] > parts[p, CLOSED]:
-            log = _close(tables, counters, p, closing[i - 1], stamp[i - 1], overlap, log)
-    if i == len(group) and clock > parts[0, CLOSED]:
-        log = _close(tables, counters, 0, clock, 0, overlap, log)
     slots, sources, signs, windows, used = log
-    return i, slots[: used[0]], sources[: used[0]], signs[: used[0]], windows[: used[1]]
+    i = start
+    while True:
+        if len(closing) and i > 0:
+            p = partition[i - 1] if len(partition) else 0
+            if closing[i - 1] > parts[p, CLOSED] and not _close(
+                parts, panes, cells, groups, counters, slots, sources, signs, windows, used, p, closing[i - 1],
+                stamp[i - 1], overlap
+            ):  # fmt: skip
+                return i, FULL_LOG
+        if i == len(group):
+            break
+        p = partition[i] if len(partition) else 0
+        if len(closing) == 0 and first[i] > parts[p, CLOSED] and not _close(
+            parts, panes, cells, groups, counters, slots, sources, signs, windows, used, p, first[i], stamp[i], overlap
+        ):  # fmt: skip
+            return i, FULL_LOG
+        taken = _take_in(parts, panes, cells, groups, counters, partition, group, first, last, closing, stamp, arrival,
+                         i, cells_of)  # fmt: skip
+        if taken == i:
+            return i, FULL_TABLES
+        i = taken
+    if clock > parts[0, CLOSED] and not _close(
+        parts, panes, cells, groups, counters, slots, sources, signs, windows, used, 0, clock, 0, overlap
+    ):
+        return i, FULL_LOG
+    return i, DONE
 
 
 @njit(cache=True)
 def _take_in(parts: Array, panes: Array, cells: Array, groups: Array, counters: Array, partition: Array, group: Array,
-             first: Array, last: Array, stamp: Array, arrival: Array, start: int, stop: int,
+             first: Array, last: Array, closing: Array, stamp: Array, arrival: Array, start: int,
              cells_of: Array) -> int:  # fmt: skip
-    """Gives cells to the rows from `start` on that lie in the same windows as the first; returns the row after."""
-    p = partition[start] if len(partition) else 0
-    a, b, closed = first[start], last[start], parts[p, CLOSED]
-    pane = -1
-    if a <= b and b >= closed:
-        pane = _pane(parts, panes, counters, p, max(a, closed), b, stamp[start])
-        if pane < 0:
-            return start
+    """Gives rows from `start` on their cells, up to where a window closes; returns the row after."""
+    p, a, b, pane = -1, 0, -1, -1
     i = start
-    while i < stop and first[i] == a and last[i] == b and (len(partition) == 0 or partition[i] == p):
+    while i < len(group):
+        q = partition[i] if len(partition) else 0
+        if q != p or first[i] != a or last[i] != b:
+            p, a, b, pane = q, first[i], last[i], -1
+            closed = parts[p, CLOSED]
+            if i > start and len(closing) == 0 and a > closed:
+                return i
+            if a <= b and b >= closed:
+                pane = _pane(parts, panes, counters, p, max(a, closed), b, stamp[i])
+                if pane < 0:
+                    return i
+        cell = -1
         if pane < 0:
             counters[LATE] += a <= b
-            cells_of[i] = -1
-            i += 1
-            continue
-        g = group[i]
-        cell = groups[g, OPEN]
-        if cell < 0 or cells[cell, PANE_OF] != pane:
-            cell = counters[FREE_CELL]
-            if cell >= 0:
-                counters[FREE_CELL] = cells[cell, NEXT_CELL]
-            elif counters[TOP_CELL] < len(cells):
-                cell = counters[TOP_CELL]
-                counters[TOP_CELL] += 1
-            else:
-                break
-            cells[cell, GROUP], cells[cell, PANE_OF], cells[cell, NEXT_CELL] = g, pane, panes[pane, CHAIN]
-            panes[pane, CHAIN] = cell
-            panes[pane, SIZE] += 1
-            groups[g, OPEN] = cell
-            groups[g, CELLS] += 1
+        else:
+            g = group[i]
+            cell = groups[g, OPEN]
+            if cell < 0 or cells[cell, PANE_OF] != pane:
+                cell = counters[FREE_CELL]
+                if cell >= 0:
+                    counters[FREE_CELL] = cells[cell, NEXT_CELL]
+                elif counters[TOP_CELL] < len(cells):
+                    cell = counters[TOP_CELL]
+                    counters[TOP_CELL] += 1
+                else:
+                    return i
+                cells[cell, GROUP], cells[cell, PANE_OF], cells[cell, NEXT_CELL] = g, pane, panes[pane, CHAIN]
+                panes[pane, CHAIN] = cell
+                panes[pane, SIZE] += 1
+                groups[g, OPEN] = cell
+                groups[g, CELLS] += 1
+            if arrival[i] < panes[pane, ARRIVAL]:
+                panes[pane, ARRIVAL] = arrival[i]
         cells_of[i] = cell
-        if arrival[i] < panes[pane, ARRIVAL]:
-            panes[pane, ARRIVAL] = arrival[i]
         i += 1
+        if len(closing) and closing[i - 1] > parts[p, CLOSED]:
+            return i
     return i
 
 
@@ -221,9 +240,12 @@ def _unlink_first(part: Array, chain: int, panes: Array) -> Any:
 
 
 @njit(cache=True)
-def _close(tables: Any, counters: Array, p: int, clock: int, stamp: int, overlap: bool, log: Any) -> Any:
-    """Closes the windows of partition `p` below `clock`, those that hold something."""
-    parts, panes, _, _ = tables
+def _close(parts: Array, panes: Array, cells: Array, groups: Array, counters: Array, slots: Array, sources: Array,
+           signs: Array, windows: Array, used: Array, p: int, clock: int, stamp: int,
+           overlap: bool) -> bool:  # fmt: skip
+    """Closes the windows of partition `p` below `clock`, those that hold something. False where the log is full; what
+    was done by then stays done, and the next call goes on from there.
+    """
     part = parts[p]
     while True:
         k = part[CLOSED]
@@ -235,27 +257,46 @@ def _close(tables: Any, counters: Array, p: int, clock: int, stamp: int, overlap
             break
         part[CLOSED] = k
         while part[ENTERED_FIRST] >= 0 and panes[part[ENTERED_FIRST], LAST] < k:
-            log = _leave(tables, counters, part, log)
+            if not has_room(slots, used, panes[part[ENTERED_FIRST], SIZE]):
+                return False
+            _leave(panes, cells, groups, counters, slots, sources, signs, used, part)
         while part[WAITING] >= 0 and panes[part[WAITING], FIRST] <= k:
-            log = _enter(tables, part, overlap, log)
+            if not has_room(slots, used, panes[part[WAITING], SIZE]):
+                return False
+            _enter(panes, cells, groups, slots, sources, signs, used, part, overlap)
         if part[ENTERED_FIRST] >= 0:
-            log = _read(tables, counters, part, k, stamp, overlap, log)
+            if used[1] == len(windows) or not has_room(slots, used, part[GROUPS] if overlap else part[SIZES]):
+                return False
+            _note(windows, used, k, stamp, panes[part[ENTERED_FIRST]])
+            if overlap:
+                _read(groups, slots, sources, signs, used, part)
+            else:
+                _read_and_leave(panes, cells, groups, counters, slots, sources, signs, used, part)
+            windows[used[1] - 1, READINGS] = used[0] - windows[used[1] - 1, AT]
             part[CLOSED] = k + 1
     part[CLOSED] = max(part[CLOSED], clock)
-    return log
+    return True
 
 
 @njit(cache=True)
-def _enter(tables: Any, part: Array, overlap: bool, log: Any) -> Any:
+def _note(windows: Array, used: Array, k: int, stamp: int, oldest: Array) -> None:
+    """Writes down a window that is about to be read."""
+    window = windows[used[1]]
+    window[WINDOW], window[STAMP], window[AT] = k, stamp, used[0]
+    window[BEGINNING], window[OLDEST] = oldest[START], oldest[ARRIVAL]
+    used[1] += 1
+
+
+@njit(cache=True)
+def _enter(panes: Array, cells: Array, groups: Array, slots: Array, sources: Array, signs: Array, used: Array,
+           part: Array, overlap: bool) -> None:  # fmt: skip
     """The first waiting pane enters."""
-    _, panes, cells, groups = tables
     pane = _unlink_first(part, WAITING, panes)
     before = part[ENTERED_END]
     while before >= 0 and panes[before, LAST] > panes[pane, LAST]:
         before = panes[before, PREVIOUS]
     _link(part, ENTERED_FIRST, panes, pane, before)
-    log = with_room(log, panes[pane, SIZE])
-    slots, sources, signs, _, used = log
+    part[SIZES] += panes[pane, SIZE]
     n = used[0]
     cell = panes[pane, CHAIN]
     while cell >= 0:
@@ -270,16 +311,14 @@ def _enter(tables: Any, part: Array, overlap: bool, log: Any) -> Any:
             groups[group, ENTERED] += 1
         cell = cells[cell, NEXT_CELL]
     used[0] = n
-    return log
 
 
 @njit(cache=True)
-def _leave(tables: Any, counters: Array, part: Array, log: Any) -> Any:
+def _leave(panes: Array, cells: Array, groups: Array, counters: Array, slots: Array, sources: Array, signs: Array,
+           used: Array, part: Array) -> None:  # fmt: skip
     """The first entered pane leaves."""
-    _, panes, cells, groups = tables
     pane = _unlink_first(part, ENTERED_FIRST, panes)
-    log = with_room(log, panes[pane, SIZE])
-    slots, sources, signs, _, used = log
+    part[SIZES] -= panes[pane, SIZE]
     n = used[0]
     cell = panes[pane, CHAIN]
     while cell >= 0:
@@ -295,30 +334,27 @@ def _leave(tables: Any, counters: Array, part: Array, log: Any) -> Any:
     used[0] = n
     panes[pane, NEXT] = counters[FREE_PANE]
     counters[FREE_PANE] = pane
-    return log
 
 
 @njit(cache=True)
-def _read(tables: Any, counters: Array, part: Array, k: int, stamp: int, overlap: bool, log: Any) -> Any:
-    """Reads every group of the window; where windows do not overlap, its panes leave at once."""
-    _, panes, cells, groups = tables
-    oldest = part[ENTERED_FIRST]
-    beginning, arrival, before = panes[oldest, START], panes[oldest, ARRIVAL], log[4][0]
-    if overlap:
-        log = with_room(log, part[GROUPS])
-        slots, sources, signs, _, used = log
-        n = used[0]
-        group = part[LIVE]
-        while group >= 0:
-            slots[n], sources[n], signs[n] = group, -1, 0
-            n += 1
-            group = groups[group, NEXT_GROUP]
-        used[0] = n
-    while not overlap and part[ENTERED_FIRST] >= 0:
+def _read(groups: Array, slots: Array, sources: Array, signs: Array, used: Array, part: Array) -> None:
+    """Reads every group of the window."""
+    n = used[0]
+    group = part[LIVE]
+    while group >= 0:
+        slots[n], sources[n], signs[n] = group, -1, 0
+        n += 1
+        group = groups[group, NEXT_GROUP]
+    used[0] = n
+
+
+@njit(cache=True)
+def _read_and_leave(panes: Array, cells: Array, groups: Array, counters: Array, slots: Array, sources: Array,
+                    signs: Array, used: Array, part: Array) -> None:  # fmt: skip
+    """Reads every cell of the window; where windows do not overlap, they leave at once."""
+    n = used[0]
+    while part[ENTERED_FIRST] >= 0:
         pane = _unlink_first(part, ENTERED_FIRST, panes)
-        log = with_room(log, panes[pane, SIZE])
-        slots, sources, signs, _, used = log
-        n = used[0]
         cell = panes[pane, CHAIN]
         while cell >= 0:
             group = cells[cell, GROUP]
@@ -327,10 +363,10 @@ def _read(tables: Any, counters: Array, part: Array, k: int, stamp: int, overlap
             following = cells[cell, NEXT_CELL]
             _let_go(cells, groups, counters, cell, group)
             cell = following
-        used[0] = n
         panes[pane, NEXT] = counters[FREE_PANE]
         counters[FREE_PANE] = pane
-    return with_window(log, k, stamp, beginning, arrival, before)
+    part[SIZES] = 0
+    used[0] = n
 
 
 @njit(cache=True)
