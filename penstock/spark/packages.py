@@ -123,7 +123,8 @@ def _fetch_connector(folder: Path) -> None:
             _copy([_connector(connector), _helper(helper)], folder, alone=True)
             needed = [d for pom in sorted(folder.glob("*.pom")) for d in missing_dependencies(pom.read_text("utf-8"))]
             nearest = {(d.group, d.name): d for d in reversed(needed)}
-            _copy(list(nearest.values()), folder, alone=True)
+            if nearest:
+                _copy(list(nearest.values()), folder, alone=True)
             return
         except PenstockError as error:
             failures.append(error)
