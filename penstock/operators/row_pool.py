@@ -111,8 +111,8 @@ def moved(positions: Array, kept: Array) -> Array:
     """Where the rows at `positions` lie after those at `kept` have moved together; -1 for what is gone, or was -1."""
     if not len(kept):
         return np.full_like(positions, -1)
-    places = np.full(kept[-1] + 2, -1, np.int64)
+    # One place more than there are rows: that is what a position of -1 meets.
+    places = np.full(max(kept[-1], positions.max(initial=0)) + 2, -1, np.int64)
     places[kept] = np.arange(len(kept))
-    # Whatever lies past the last kept row is gone, and so is -1: both meet the -1 at the end.
-    found: Array = places[np.minimum(positions, kept[-1] + 1)]
+    found: Array = places[positions]
     return found

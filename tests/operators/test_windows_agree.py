@@ -11,7 +11,7 @@ from penstock.plan.nodes import Window
 from penstock.plan.schema import Schema
 from penstock.plan.windows import END, Range, Rows, SlideRange, SlideRows, WindowSpec
 from tests.operators import harness
-from tests.operators.harness import Runner, check, net
+from tests.operators.harness import Runner, check, events, net
 
 SMALL = st.integers(1, 7)
 
@@ -60,6 +60,27 @@ def test_agrees_with_the_reference(case: tuple[Window, Stream, list[int]], cramp
     window, history, cuts = case
     with harness.cramped(cramped):
         check(window, {"S": history}, cuts)
+
+
+FEW = st.integers(1, 3)
+POOLED = st.one_of(
+    st.builds(SlideRows, FEW, FEW, st.integers(-3, 3), st.just(("k",))),
+    st.builds(Rows, FEW, st.just(("k",))),
+    st.builds(SlideRange, FEW, FEW, st.integers(-3, 3), st.just("v")),
+    st.builds(Range, FEW, st.just("v")),
+)
+LONG = st.lists(st.tuples(st.sampled_from([0, 1, None]), st.integers(-2, 3)), min_size=15, max_size=40)
+
+
+@given(POOLED, st.booleans(), LONG, st.integers(1, 5))
+@settings(max_examples=150)
+def test_pools_that_move_at_every_turn_agree(
+    spec: WindowSpec, bounds: bool, rows: list[tuple[int | None, int]], every: int
+) -> None:
+    window = Window(harness.source("S", "k int, v int"), spec, bounds and isinstance(spec, SlideRange | SlideRows))
+    history = events(*((i, k, step + i // 4) for i, (k, step) in enumerate(rows)))
+    with harness.cramped():
+        check(window, {"S": history}, range(0, 40, every))
 
 
 @given(cases(), st.lists(SMALL, min_size=1, max_size=3), st.integers(0, 2**32))
