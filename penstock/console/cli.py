@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from textwrap import indent
 from typing import Annotated
 
 import typer
@@ -51,14 +52,16 @@ def explain(
         typer.echo(explain_topology(read_topology(script)))
         return
     from penstock.cql import compile_script
+    from penstock.lane.partition import partition
     from penstock.plan.explain import graph, to_json, to_svg, to_text
     from penstock.plan.rewrites import optimize
 
     network = compile_script(_read(script), str(script))
-    shown = graph(network if raw else optimize(network))
+    network = network if raw else optimize(network)
+    shown = graph(network)
     if svg is not None:
         _write(svg, to_svg(shown))
-    typer.echo(to_json(shown) if as_json else to_text(shown))
+    typer.echo(to_json(shown) if as_json else f"{to_text(shown)}\n\nlanes\n{indent(str(partition(network)), '  ')}")
 
 
 @app.command()

@@ -1,0 +1,97 @@
+"""The command line, as a person and a program use it: what it prints, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from penstock.cql import compile_script
+from penstock.plan.explain import graph, to_json, to_svg, to_text
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPT = """CREATE STREAM s (a INT, b STRING);
+CREATE QUERY q AS SELECT b, count(*) AS n FROM s [Range 1 Minute Slide 10 Seconds] GROUP BY b;
+CREATE QUERY r AS SELECT a, b FROM s [Rows 5] WHERE a > 1;
+"""
+
+
+def penstock(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", "import sys; from penstock.console.cli import main; sys.exit(main())", *arguments]
+    environment = {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "HOME": str(folder)}
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Path:
+    (tmp_path / "app.cql").write_text(SCRIPT, encoding="utf-8")
+    return tmp_path
+
+
+def test_check_names_queries_and_columns(script: Path) -> None:
+    done = penstock("check", "app.cql", folder=script)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "q: stream (b string, n bigint)" in done.stdout
+    assert "r: relation (a int, b string)" in done.stdout
+
+
+def test_mistakes_have_place_and_help_and_no_traceback(tmp_path: Path) -> None:
+    wrong = "CREATE STREAM s (a INT);\nSELECT aa FROM s;\nSELECT a FROM t;\n"
+    (tmp_path / "app.cql").write_text(wrong, encoding="utf-8")
+    done = penstock("check", "app.cql", folder=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "app.cql:2:8  unknown column 'aa'" in done.stderr
+    assert "app.cql:3:15  unknown stream or relation 't'" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("command", ["check", "explain"])
+def test_a_file_that_is_not_there(command: str, script: Path) -> None:
+    done = penstock(command, "ap.cql", folder=script)
+    assert done.returncode == 2
+    assert "unknown file 'ap.cql'" in done.stderr
+    assert "did you mean 'app.cql'?" in done.stderr
+
+
+def test_explain_shows_operators_stores_and_lanes(script: Path) -> None:
+    done = penstock("explain", "app.cql", "--svg", "net.svg", folder=script)
+    assert done.returncode == 0
+    assert "window [Rows 5]" in done.stdout
+    assert "fragment 0 (spread: s by b): q" in done.stdout
+    assert (script / "net.svg").read_text(encoding="utf-8").startswith("<svg")
+
+
+def test_explain_as_json_has_every_operator_once(script: Path) -> None:
+    shown = json.loads(penstock("explain", "app.cql", "--json", folder=script).stdout)
+    numbers = [o["number"] for o in shown["operators"]]
+    assert sorted(numbers) == sorted(set(numbers))
+    assert set(shown["queries"]) == {"q", "r"}
+    assert shown["queries"]["q"] in numbers
+
+
+def test_a_shared_operator_is_shown_once() -> None:
+    network = compile_script("CREATE STREAM s (a INT); SELECT a FROM s [Rows 5]; SELECT count(*) FROM s [Rows 5];")
+    shown = graph(network)
+    windows = [v for v in shown.vertices if "window" in v.label]
+    assert [v.queries for v in windows] == [("query1", "query2")]
+    assert to_text(shown).count("window [Rows 5]") == 1  # the other tree names it by its number
+    assert len(re.findall("<rect", to_svg(shown))) == len(shown.vertices) + len(shown.results) + 1
+    assert json.loads(to_json(shown))["stores"] == {"#1 stream s": ["#2 [Rows 5]"]}
+
+
+def test_unknown_benchmark(tmp_path: Path) -> None:
+    done = penstock("bench", "lanes", folder=tmp_path)
+    assert done.returncode == 2
+    assert "did you mean 'lane'?" in done.stderr
+
+
+def test_plan_of_a_topology(tmp_path: Path) -> None:
+    topology = ROOT / "examples" / "topology" / "two-nodes.yaml"
+    done = penstock("plan", str(topology), "--epsilon", "5", "--rates", "1,1", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "optimum" in done.stdout
+    assert penstock("explain", str(topology), folder=tmp_path).returncode == 0

@@ -1,0 +1,142 @@
+"""Kills at random instants, of drivers, lane servers and Python workers: the output is that of a quiet run."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+FILES, ROWS = 12, 400
+SCRIPT = """
+CREATE STREAM p (ts TIMESTAMP, k INT, v DOUBLE) TIMESTAMP BY ts
+  FROM parquet OPTIONS (path = 'in/p', maxFilesPerTrigger = 1);
+CREATE STREAM r (ts TIMESTAMP, k INT, w STRING) TIMESTAMP BY ts
+  FROM parquet OPTIONS (path = 'in/r', maxFilesPerTrigger = 1);
+CREATE QUERY sums AS
+  SELECT k, sum(v) AS total, count(*) AS n FROM p [Range 2 Seconds Slide 1 Second] GROUP BY k
+  INTO parquet OPTIONS (path = 'out/sums');
+CREATE QUERY pairs AS
+  SELECT p.k, p.v, r.w FROM p [Range 300 Milliseconds], r [Rows 50] WHERE p.k = r.k
+  INTO parquet OPTIONS (path = 'out/pairs');
+CREATE QUERY words AS
+  SELECT w, count(*) AS n FROM (SELECT r.w AS w FROM p [Range 1 Second], r [Range 1 Second] WHERE p.k = r.k) GROUP BY w
+  INTO json OPTIONS (path = 'out/words');
+"""
+MAIN = "import sys; from penstock.console.cli import main; sys.exit(main())"
+
+
+def inputs(folder: Path) -> None:
+    """Files in time order, for both streams."""
+    draw = random.Random(5)
+    for name, columns in (("p", ("v",)), ("r", ("w",))):
+        (folder / "in" / name).mkdir(parents=True)
+        now = 0
+        for i in range(FILES):
+            ts = []
+            for _ in range(ROWS):
+                now += draw.randrange(0, 4000)
+                ts.append(now)
+            k = [draw.randrange(7) for _ in ts]
+            values = [draw.random() for _ in ts] if columns == ("v",) else [draw.choice("abc") for _ in ts]
+            stamps = pa.array(ts, pa.timestamp("us", tz="UTC"))
+            table = pa.table({"ts": stamps, "k": pa.array(k, pa.int32()), columns[0]: values})
+            path = folder / "in" / name / f"{i:03d}.parquet"
+            pq.write_table(table, path)
+            os.utime(path, (1_700_000_000 + i, 1_700_000_000 + i))
+
+
+def start(folder: Path) -> subprocess.Popen[bytes]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", MAIN, "run", "app.cql", "--checkpoint", "ck", "--until-idle", "--close", "--quiet",
+               "--master", "local[2]"]  # fmt: skip
+    log = open(folder / "run.log", "ab")  # noqa: SIM115
+    return subprocess.Popen(command, cwd=folder, env=environment, stdout=log, stderr=log, start_new_session=True)
+
+
+def outputs(folder: Path) -> dict[str, Counter[tuple[object, ...]]]:
+    """Every query's rows, with how often each is there."""
+    found = {}
+    for query, kind in (("sums", "parquet"), ("pairs", "parquet"), ("words", "json")):
+        table = ds.dataset(folder / "out" / query, format=kind).to_table()
+        found[query] = Counter(tuple(str(v) for v in row.values()) for row in table.to_pylist())
+    return found
+
+
+def processes(pattern: str) -> list[int]:
+    done = subprocess.run(["pgrep", "-f", pattern], capture_output=True, text=True, check=False)
+    return [int(p) for p in done.stdout.split() if int(p) != os.getpid()]
+
+
+def kill(folder: Path, driver: subprocess.Popen[bytes], draw: random.Random) -> str:
+    """Kills one process of the run, whatever it is doing."""
+    what = draw.choice(["driver", "driver", "lane", "worker"])
+    if what == "driver":
+        os.killpg(driver.pid, signal.SIGKILL)
+    victims = (
+        processes("penstock.spark.lanes.server" if what == "lane" else "pyspark.daemon") if what != "driver" else []
+    )
+    if victims:
+        os.kill(draw.choice(victims), signal.SIGKILL)
+    return what
+
+
+def disturbed(folder: Path, kills: int, seed: int) -> list[str]:
+    """Runs to the end, with `kills` kills on the way; the run is started again whenever it has ended badly."""
+    draw = random.Random(seed)
+    done: list[str] = []
+    deadline = time.monotonic() + 60 * (kills + 3)
+    while time.monotonic() < deadline:
+        driver = start(folder)
+        while driver.poll() is None:
+            if len(done) < kills:
+                time.sleep(draw.uniform(1.0, 9.0))
+                if driver.poll() is None:
+                    done.append(kill(folder, driver, draw))
+            else:
+                driver.wait()
+        if driver.returncode == 0 and len(done) >= kills:
+            return done
+        if driver.returncode == 0:
+            return done
+    raise AssertionError((folder / "run.log").read_text(encoding="utf-8")[-4000:])
+
+
+def prepared(folder: Path) -> Path:
+    folder.mkdir()
+    inputs(folder)
+    (folder / "app.cql").write_text(SCRIPT, encoding="utf-8")
+    return folder
+
+
+def compare(tmp_path: Path, kills: int, seed: int) -> list[str]:
+    quiet = prepared(tmp_path / "quiet")
+    disturbed(quiet, 0, seed)
+    expected = outputs(quiet)
+    assert all(sum(rows.values()) > 20 for rows in expected.values())
+    broken = prepared(tmp_path / "broken")
+    done = disturbed(broken, kills, seed)
+    found = outputs(broken)
+    for query, rows in expected.items():
+        assert found[query] == rows, f"{query} differs after {done}"
+    return done
+
+
+def test_three_kills(tmp_path: Path) -> None:
+    assert compare(tmp_path, 3, 1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(5))
+def test_many_kills(tmp_path: Path, seed: int) -> None:
+    print(compare(tmp_path, 8, seed + 10))
