@@ -18,6 +18,7 @@ from penstock.plan.windows import BEGIN
 from penstock.settings import Settings
 from penstock.spark.errors import explained
 from penstock.spark.gate import gate
+from penstock.spark.packages import formats_of, session_settings
 from penstock.spark.pipeline import BatchReport, Pipeline
 from penstock.spark.session import open_session
 from penstock.spark.sinks import open_sink
@@ -48,7 +49,8 @@ class Run:
     def __init__(self, network: Network, options: RunOptions, report: Callable[[BatchReport], None]) -> None:
         _refuse_unfed(network)
         self.options = options
-        self.spark = open_session("penstock", options.master, Path(options.checkpoint) / "java", options.extra)
+        extra = {**session_settings(formats_of(network)), **(options.extra or {})}
+        self.spark = open_session("penstock", options.master, Path(options.checkpoint) / "java", extra)
         cores = max(1, self.spark.sparkContext.defaultParallelism)
         self.checkpoint = Checkpoint(options.checkpoint, network, cores)
         self.staged = staged(network, self.checkpoint.lanes)
@@ -90,7 +92,9 @@ class Run:
             query.stop()
 
     def _start(self) -> StreamingQuery:
-        frames = {s.name: open_stream(self.spark, s) for s in self.staged.network.streams if s.name in _leaves(self)}
+        read = [s for s in self.staged.network.streams if s.name in _leaves(self)]
+        work = f"{self.options.checkpoint}/sources"
+        frames = {s.name: open_stream(self.spark, s, work=work) for s in read}
         writer = gate(self.staged, frames).writeStream.foreachBatch(self.pipeline.on_batch)
         writer = writer.option("checkpointLocation", f"{self.options.checkpoint}/spark")
         if self.options.until_idle:
