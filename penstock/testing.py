@@ -85,8 +85,8 @@ def evaluate(
     element's. A column left out is NULL. Relations are loaded from their files, and so are streams that have a file and
     no event. Where a stream declares no skew bound, it is measured over all events, and none is late.
     `batches` are rows a batch (an int, a list of ints, None for one batch), `lanes` how many lanes share the work,
-    `engine` is "lane", "reference" or "spark". The end of the events is the end of time, unless `close` is False: then time
-    stands right after the last event.
+    `engine` is "lane", "reference" or "spark". The end of the events is the end of time, unless `close` is False: then
+    time stands right after the last event.
     """
     _refuse(engine, others)
     network = _network(script, sharing)

@@ -26,9 +26,10 @@ MAY_IMPORT: Mapping[str, tuple[str, ...]] = {
     "control": (*_GROUND, "plan", "stats", *_CHOOSERS),
     "spark": (*_CORE, *_CHOOSERS, "control"),
     "testing": _ENGINE,
-    "app": _ENGINE,
-    "api": (*_ENGINE, "app", "testing"),
-    "console": (*_ENGINE, "app", "testing", "api"),
+    "boxes": _CORE,
+    "app": (*_ENGINE, "boxes"),
+    "api": (*_ENGINE, "boxes", "app", "testing"),
+    "console": (*_ENGINE, "boxes", "app", "testing", "api"),
 }
 # Imported only inside functions by whoever stands above it: `check` and `explain` run without it.
 LAZY = "spark"
@@ -81,9 +82,14 @@ def imports(source: str, module: str, *, package: bool = False) -> Iterator[Impo
 def _walk(node: ast.AST, home: list[str], lazy: bool) -> Iterator[Import]:
     for name in _names(node, home):
         yield Import(name, getattr(node, "lineno", 0), lazy)
-    inside = lazy or isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
+    inside = lazy or isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)) or _for_types(node)
     for child in ast.iter_child_nodes(node):
         yield from _walk(child, home, inside)
+
+
+def _for_types(node: ast.AST) -> bool:
+    """`if TYPE_CHECKING:` is never true when code runs."""
+    return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
 
 
 def _names(node: ast.AST, home: list[str]) -> list[str]:

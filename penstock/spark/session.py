@@ -79,5 +79,5 @@ def _logging(cache: Path) -> dict[str, str]:
     file = cache / "log4j2.properties"
     silent = [f"logger.s{i}.name = {name}\nlogger.s{i}.level = off\n" for i, name in enumerate(RAISED_ANYWAY)]
     file.write_text(LOGGING + "".join(silent), encoding="utf-8")
-    options = f"{FAST['spark.driver.extraJavaOptions']} -Dlog4j2.configurationFile={file.as_uri()}"
+    options = f"{FAST['spark.driver.extraJavaOptions']} -Dlog4j2.configurationFile={file.resolve().as_uri()}"
     return {"spark.driver.extraJavaOptions": options}

@@ -169,7 +169,7 @@ def _rows(table):
 
 
 def test_the_thesis_spreads_do_not_keep_epsilon():
-    """Planned at 10%, the 46 points of figure 5.1 miss more than a fifth of the optimum somewhere; our two rows miss nothing."""
+    """At 10%, the 46 points of figure 5.1 miss more than a fifth of the optimum somewhere; our two rows nothing."""
     child = leaf_points(COST_B, ONE, spreads(rate_limits(COST_B), 10))
     index = quadtree(eliminated(mapped_back(child, ONE), COST_A))
     planner, worst = plan(figure_5_1(), 10), 0.0

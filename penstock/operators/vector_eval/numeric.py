@@ -36,10 +36,11 @@ def unary(name: str) -> KernelFactory:
 
 
 def _power(a: Vector, b: Vector) -> Vector:
+    """Constants are spread: NumPy has shortcuts for some that are one number."""
+    x, y = (np.ascontiguousarray(v) for v in np.broadcast_arrays(a.values, b.values))
     with np.errstate(all="ignore"):
-        values = np.power(a.values, b.values)
-    bad = (values != values) & (a.values == a.values) & (b.values == b.values)
-    return refused(values, bad, union(a.nulls, b.nulls))
+        values = np.power(x, y)
+    return refused(values, (values != values) & (x == x) & (y == y), union(a.nulls, b.nulls))
 
 
 def _atan2(a: Vector, b: Vector) -> Vector:

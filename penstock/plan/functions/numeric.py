@@ -79,9 +79,11 @@ def _unary(name: str) -> Function:
 
 
 def power(x: float, y: float) -> float | None:
-    """x to the power y; NULL for a negative x and a y with a fraction."""
+    """x to the power y; NULL for a negative x and a y with a fraction. Arrays of one: scalars have shortcuts that
+    differ.
+    """
     with np.errstate(all="ignore"):
-        result = float(np.power(x, y))
+        result = float(np.power(np.array([x]), np.array([y]))[0])
     return None if result != result and x == x and y == y else result
 
 
