@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple, Protocol
 
+from penstock.control.steer import Wishes, steer
 from penstock.cql import compile_script
 from penstock.errors import Diagnostic, PenstockError, unknown
 from penstock.lane import reference
@@ -28,8 +29,8 @@ from penstock.plan.types import to_internal, to_python
 from penstock.plan.windows import BEGIN, END
 from penstock.stats.snapshot import Snapshot
 
-_LATER: Final = ("shed", "filters", "joins", "caches", "constraints", "controller", "clock")
-"""Keywords of engines and policies; None, False and empty values ask for nothing."""
+_LATER: Final = ("joins", "caches", "constraints")
+"""Keywords of policies to come; None, False and empty values ask for nothing."""
 
 
 class Element(NamedTuple):
@@ -77,6 +78,10 @@ def evaluate(
     close: bool = True,
     scheduler: str = "fifo",
     sharing: bool = True,
+    shed: Mapping[str, Any] | None = None,
+    filters: str | None = None,
+    controller: str | None = None,
+    clock: str | None = None,
     **others: Any,
 ) -> Result:
     """The results of all queries of `script` over `events`.
@@ -89,6 +94,7 @@ def evaluate(
     time stands right after the last event.
     """
     _refuse(engine, others)
+    wishes = Wishes(shed, filters, controller, clock, seed)
     network = _network(script, sharing)
     inputs = Inputs(network)
     given = [*_loaded(inputs), *_arriving(inputs, list(events))]
@@ -97,6 +103,7 @@ def evaluate(
     if engine == "reference":
         found = reference.evaluate(network, streams, given, until)
         return Result({q.name: _shown(found[q.name], q.root.schema) for q in network.queries}, Snapshot(1, 0.0))
+    steering = steer(network, wishes)
     job = Job(network, streams, list(inputs.relations.values()), given, _sizes(batches), until)
     if engine == "spark":
         from penstock.spark import kit
@@ -104,7 +111,7 @@ def evaluate(
         delivered = kit.run(job, lanes)
         return Result({q.name: _shown(delivered[q.name], q.root.schema) for q in network.queries}, Snapshot(1, 0.0))
     on = Lane(network, scheduler=scheduler) if lanes == 1 else Lanes(network, lanes, scheduler=scheduler)
-    return _result(network, run(job, on))
+    return _result(network, run(job, on, steering))
 
 
 def net(elements: Iterable[Element]) -> dict[tuple[int, tuple[Any, ...]], int]:

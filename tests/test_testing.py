@@ -185,7 +185,7 @@ def test_several_wrong_events_are_reported_at_once() -> None:
         ({"lanes": 0}, "lanes = 0"),
         ({"batches": 0}, "batches = 0"),
         ({"batches": [1, -1]}, "batches = [1, -1]"),
-        ({"shed": {"excess": 0.4}}, "is not available on engine 'lane'"),
+        ({"joins": "adaptive"}, "is not available on engine 'lane'"),
         ({"schedular": "fifo"}, "did you mean 'scheduler'?"),
     ],
 )

@@ -17,6 +17,7 @@ from penstock.operators.columns.train import Train, merge_trains
 from penstock.plan.network import Network, Query
 from penstock.plan.node import Kind
 from penstock.plan.rewrites import optimize
+from penstock.plan.running import Plan
 from penstock.settings import Settings
 from penstock.stats.snapshot import QueueStatistics, Snapshot, StreamStatistics
 
@@ -89,6 +90,12 @@ class Lanes:
                 if outlet.name not in self._queries:
                     self._exchange(outlet, running)
 
+    def adopt(self, plan: Plan) -> None:
+        """Makes `plan` hold on all lanes from the next train on."""
+        for running, part in zip(self._fragments, self.partition.plans(plan), strict=True):
+            for lane in running.lanes:
+                lane.adopt(part)
+
     def _exchange(self, outlet: Outlet, running: _Running) -> None:
         """Hands a result on in the total order; row numbers of one lane's stores mean nothing on another."""
         progress = min(lane.progress(outlet.name) for lane in running.lanes)
@@ -132,4 +139,5 @@ class Lanes:
             ),
             store_bytes=sum(p.store_bytes for p in parts),
             set_aside=tuple(sorted(aside.items())),
+            drops=tuple(chain.from_iterable(p.drops for p in parts)),
         )  # fmt: skip

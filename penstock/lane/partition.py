@@ -8,14 +8,16 @@ stores.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from penstock.lane.carriers import Carrier, Carriers, Demand, carriers, demand, leaf_carriers, needs_order
+from penstock.plan.drops import Location, Placed
 from penstock.plan.expressions import Column, Expression, format_expression
-from penstock.plan.network import Network
+from penstock.plan.network import Network, Query
 from penstock.plan.node import Kind, Node
-from penstock.plan.nodes import Source, Table
+from penstock.plan.nodes import Filter, Source, Table
+from penstock.plan.running import Order, Plan
 
 Route = tuple[Expression, ...]
 
@@ -51,9 +53,17 @@ class Fragment:
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """The fragments of a network, those that others read first."""
+    """The fragments of a network, those that others read first; `inner` has for each node of the network the one that
+    stands for it in its fragment, where results of other fragments are leaves."""
 
     fragments: tuple[Fragment, ...]
+    inner: Mapping[Node, Node] = field(default_factory=dict)
+
+    def plans(self, plan: Plan) -> list[Plan]:
+        """For each fragment its part of `plan`, a plan over the whole network."""
+        placed = [(_inside(location, self.inner), drop) for location, drop in plan.drops]
+        orders = [(self.inner.get(f, f), order) for f, order in plan.orders]
+        return [_part_of(plan, f, placed, orders) for f in self.fragments]
 
     def __str__(self) -> str:
         """What a person reads in `explain`."""
@@ -95,22 +105,44 @@ def partition(network: Network) -> Partition:
     groups: list[tuple[list[Outlet], _Part]] = []
     for name, part in [*_needed(cutter.cuts, [part for _, part in tops]), *tops]:
         _join_group(groups, Outlet(name, part.node), part)
-    return Partition(_in_order([_fragment(outlets, part) for outlets, part in groups]))
+    inner = {node: part.node for node, part in cutter.parts.items()}
+    return Partition(_in_order([_fragment(outlets, part) for outlets, part in groups]), inner)
+
+
+def _inside(location: Location, inner: Mapping[Node, Node]) -> Location:
+    """Where `location` is in its fragment."""
+    if location.consumer is None:
+        return replace(location, node=inner.get(location.node, location.node))
+    consumer = inner.get(location.consumer, location.consumer)
+    return replace(location, node=consumer.inputs[location.input], consumer=consumer)
+
+
+def _part_of(
+    plan: Plan, fragment: Fragment, placed: Iterable[Placed], orders: Iterable[tuple[Node, Order]]
+) -> Plan:
+    network = Network(queries=tuple(Query(o.name, o.root) for o in fragment.outlets))
+    nodes = frozenset(network.nodes())
+    names = frozenset(o.name for o in fragment.outlets)
+    drops = [p for p in placed if (p[0].consumer or p[0].node) in nodes and p[0].query in (None, *names)]
+    kept = [(f, order) for f, order in orders if f in nodes and isinstance(f, Filter)]
+    shut = tuple(q for q in plan.shut_down if q in names)
+    return Plan(network, plan.number, tuple(drops), tuple(kept), shut)
 
 
 class _Cutter:
-    """Finds the part of every node, cutting on the way. `cuts` are results that may be routed anew, inner first."""
+    """Finds the part of every node, cutting on the way. `cuts` are results that may be routed anew, inner first;
+    `parts` those of all nodes."""
 
     def __init__(self) -> None:
         self.cuts: list[tuple[str, _Part]] = []
-        self._parts: dict[Node, _Part] = {}
+        self.parts: dict[Node, _Part] = {}
         self._leaves: dict[Node, _Part] = {}
 
     def part(self, node: Node) -> _Part:
         """The part of `node`, after the cuts below it."""
-        if node not in self._parts:
-            self._parts[node] = _leaf(node) if isinstance(node, Source | Table) else self._over(node)
-        return self._parts[node]
+        if node not in self.parts:
+            self.parts[node] = _leaf(node) if isinstance(node, Source | Table) else self._over(node)
+        return self.parts[node]
 
     def _over(self, node: Node) -> _Part:
         below = [self.part(i) for i in node.inputs]

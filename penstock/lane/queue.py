@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from penstock.operators.columns.train import Train, concat_trains
+from penstock.operators.drops import Valve
 from penstock.plan.schema import Schema
 from penstock.plan.windows import BEGIN
 
@@ -15,16 +16,19 @@ class Arc:
     `rows` counts the elements. Each train bears the number of the input that it was made from: FIFO goes by it.
     `consumer` is whoever has to be told that there is something to do; None for a query's result.
 
+    `valve` holds the drops that stand before the queue, if any.
+
     >>> arc = Arc(Schema.parse("a int"))
     >>> arc.progress == BEGIN, arc.rows
     (True, 0)
     """
 
-    __slots__ = ("consumer", "empty", "numbers", "progress", "rows", "schema", "trains")
+    __slots__ = ("consumer", "empty", "numbers", "progress", "rows", "schema", "trains", "valve")
 
     def __init__(self, schema: Schema, consumer: object = None) -> None:
         self.schema = schema
         self.consumer = consumer
+        self.valve: Valve | None = None
         self.trains: list[Train] = []
         self.numbers: list[int] = []
         self.rows = 0
@@ -45,6 +49,11 @@ class Arc:
 
     def put(self, train: Train, rows: int, number: int) -> None:
         """Adds a train of `rows` > 0 elements, none before those that are here, made from input `number`."""
+        if self.valve is not None:
+            train = self.valve(train)
+            rows = len(train)
+            if not rows:
+                return
         self.trains.append(train)
         self.numbers.append(number)
         self.rows += rows

@@ -19,12 +19,14 @@ from penstock.lane.graph import Build, Graph
 from penstock.lane.observe import Observer
 from penstock.lane.schedulers import scheduler as named_scheduler
 from penstock.lane.sweep import Sweeper, Typed, held
+from penstock.lane.valves import Valves
 from penstock.operators import registry
 from penstock.operators.columns.dictionary import Dictionaries
 from penstock.operators.columns.store import Store
 from penstock.operators.columns.train import Train
 from penstock.plan.network import Network, Query
 from penstock.plan.rewrites import optimize_node
+from penstock.plan.running import Plan
 from penstock.plan.windows import BEGIN, END
 from penstock.settings import Settings
 from penstock.stats.snapshot import Snapshot, StreamStatistics
@@ -63,6 +65,8 @@ class Lane:
         self._sweeper = Sweeper(self.dictionaries)
         self._inputs = 0
         self.observer = Observer(self._graph, self.clock)
+        self._valves = Valves(self._graph)
+        self._shut_down: tuple[str, ...] = ()
         self.add(*network.queries)
 
     @property
@@ -83,6 +87,11 @@ class Lane:
             self._bear(birth)
         self._drain(END)
         self.observer.look()
+
+    def adopt(self, plan: Plan) -> None:
+        """Makes `plan`, over the network that runs here, hold from the next train on."""
+        self._valves.set(plan.drops)
+        self._shut_down = plan.shut_down
 
     def _bear(self, birth: int) -> None:
         for slot in self._graph.order:
@@ -121,7 +130,8 @@ class Lane:
         tap = self._graph.taps.get(query)
         if tap is None:
             raise PenstockError(unknown("query", query, list(self._graph.taps)))
-        return tap.take()
+        taken = tap.take()
+        return [] if query in self._shut_down else taken
 
     def progress(self, query: str) -> int:
         """The instant before which the result of `query` is complete."""
@@ -139,6 +149,7 @@ class Lane:
         while graph.ran(added, birth):
             birth = birth._replace(serial=birth.serial + 1)
         graph.add(added, birth, self.network.sharing)
+        self._valves.renew()
         return birth.instant
 
     def remove(self, query: str) -> None:
@@ -147,6 +158,7 @@ class Lane:
             raise PenstockError(unknown("query", query, list(self._graph.taps)))
         self._graph.untap(query)
         sharing.discard(self._graph)
+        self._valves.renew()
 
     def share(self, on: bool) -> None:
         """Switches sharing (Babu 2.3.1): off gives each query operators and stores of its own, on unites equal ones."""
@@ -154,11 +166,13 @@ class Lane:
             return
         self.run()
         (sharing.unite if on else sharing.separate)(self._graph)
+        self._valves.renew()
         self.network = replace(self.network, sharing=on)
 
     def snapshot(self, streams: Iterable[StreamStatistics] = ()) -> Snapshot:
         """Everything that was counted so far, with what the input manager says of the streams."""
-        return self.observer.snapshot(streams)
+        looked = self.observer.snapshot(streams)
+        return replace(looked, drops=self._valves.statistics(), shut_down=self._shut_down)
 
     def sweep(self, *outside: Typed, force: bool = False) -> int:
         """Gives back the codes of values that nobody holds, where a dictionary has grown enough or by `force`.

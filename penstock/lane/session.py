@@ -16,6 +16,7 @@ from penstock.lane.sweep import Typed, of_train
 from penstock.operators.columns.dictionary import Dictionaries
 from penstock.operators.columns.train import Train
 from penstock.plan.network import Network, RelationDefinition, StreamDefinition
+from penstock.plan.running import Plan
 from penstock.plan.schema import Schema
 from penstock.plan.windows import BEGIN, END
 from penstock.stats.snapshot import Snapshot, StreamStatistics
@@ -42,6 +43,20 @@ class Engine(Protocol):
 
     def snapshot(self, streams: Iterable[StreamStatistics] = ()) -> Snapshot:
         """What was counted so far."""
+
+    def adopt(self, plan: Plan) -> None:
+        """Makes a plan over its network hold from the next train on."""
+
+
+class Steering(Protocol):
+    """What chooses the plans: the loop of `penstock.control`."""
+
+    @property
+    def plan(self) -> Plan:
+        """The plan in force."""
+
+    def step(self, snapshot: Snapshot) -> Plan:
+        """The plan to run from now on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +85,9 @@ class Outcome:
     log: list[Snapshot] = field(default_factory=list)
 
 
-def run(job: Job, engine: Engine) -> Outcome:
-    """Runs `job` on `engine`."""
-    session = Session(job, engine)
+def run(job: Job, engine: Engine, steering: Steering | None = None) -> Outcome:
+    """Runs `job` on `engine`, under the plans that `steering` chooses."""
+    session = Session(job, engine, steering)
     for batch in cuts(job.given, job.sizes):
         session.batch(batch)
     session.end()
@@ -97,9 +112,12 @@ def cuts(given: Sequence[Arrival], sizes: int | Sequence[int] | None) -> Iterato
 class Session:
     """A run, batch by batch. `queries` are those whose results are collected, with their columns."""
 
-    def __init__(self, job: Job, engine: Engine) -> None:
+    def __init__(self, job: Job, engine: Engine, steering: Steering | None = None) -> None:
         self.job = job
         self.engine = engine
+        self.steering = steering
+        if steering is not None:
+            engine.adopt(steering.plan)
         self.queries = {q.name: q.root.schema for q in job.network.queries}
         self.outcome = Outcome({name: [] for name in self.queries})
         self.definitions = {s.name: s for s in [*job.streams, *(_updates(r, job.given) for r in job.relations)]}
@@ -141,7 +159,10 @@ class Session:
             self.outcome.elements.setdefault(query, []).extend(self._elements(query, schema))
         waiting = chain.from_iterable(of_train(t, schema) for t, schema in self.manager.waiting())
         self.engine.sweep(*waiting, force=self.job.sweeps)
-        self.outcome.log.append(self.engine.snapshot(self.manager.statistics()))
+        snapshot = self.engine.snapshot(self.manager.statistics())
+        self.outcome.log.append(snapshot)
+        if self.steering is not None:
+            self.engine.adopt(self.steering.step(snapshot))
 
     def _elements(self, query: str, schema: Schema) -> Iterator[Element]:
         for train in self.engine.take(query):

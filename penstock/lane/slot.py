@@ -10,6 +10,7 @@ from penstock.lane.contexts import ORIGIN, Birth
 from penstock.lane.queue import Arc
 from penstock.operators.base import Context, Operator, Stateless
 from penstock.operators.columns.train import Train
+from penstock.operators.drops import Valve
 from penstock.plan.node import Node
 from penstock.plan.windows import BEGIN, END
 
@@ -28,16 +29,19 @@ class Feed:
     `log` is what a relation was given so far; a stream's is not kept.
     """
 
-    __slots__ = ("key", "log", "outputs", "progress")
+    __slots__ = ("key", "log", "outputs", "progress", "valve")
 
     def __init__(self, key: Key, progress: int, log: list[Train]) -> None:
         self.key = key
         self.outputs: list[Arc] = []
+        self.valve: Valve | None = None
         self.progress = progress
         self.log = log
 
     def put(self, train: Train, progress: int, number: int) -> None:
         """Hands on `train`; nothing stamped before `progress` comes after it."""
+        if self.valve is not None and len(train):
+            train = self.valve(train)
         rows = len(train)
         for arc in self.outputs:
             if rows:
@@ -47,14 +51,15 @@ class Feed:
 
 
 class Slot:
-    """One operator in its place. `done` is the instant before which it has processed everything.
+    """One operator in its place. `done` is the instant before which it has processed everything; `valve` has the drops
+    before its result fans out.
 
     `unborn` is the instant that its inputs must have come to before it starts, None once it runs (see `graph.bear`).
     """
 
     __slots__ = (
         "busy_s", "clock", "context", "delay_s", "done", "inputs", "key", "now", "operator", "outputs", "position",
-        "process", "producers", "rows_in", "rows_out", "runs", "stateless", "unborn",
+        "process", "producers", "rows_in", "rows_out", "runs", "stateless", "unborn", "valve",
     )  # fmt: skip
 
     def __init__(self, key: Key, context: Context, clock: Clock, delay_s: float = 0.0) -> None:
@@ -69,6 +74,7 @@ class Slot:
         self.inputs: list[Arc] = []
         self.outputs: list[Arc] = []
         self.producers: list[Slot | Feed] = []
+        self.valve: Valve | None = None
         self.position = 0
         self.done = BEGIN
         self.unborn: int | None = None
@@ -123,6 +129,10 @@ class Slot:
         out = len(result)
         if out:
             self.rows_out += out
+            if self.valve is not None:
+                result = self.valve(result)
+                out = len(result)
+        if out:
             for arc in self.outputs:
                 arc.put(result, out, number)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from penstock.plan.drops import Location
 from penstock.plan.node import Node
 
 
@@ -58,6 +59,21 @@ class QueueStatistics:
 
 
 @dataclass(frozen=True, slots=True)
+class DropStatistics:
+    """What the drops at `location` that bear one `reason` did so far: tuples that came to them, and those dropped."""
+
+    location: Location
+    reason: str
+    rows_in: int
+    dropped: int
+
+    @property
+    def kept(self) -> int:
+        """Tuples that passed."""
+        return self.rows_in - self.dropped
+
+
+@dataclass(frozen=True, slots=True)
 class Snapshot:
     """Snapshot `number`, taken at `now_s` of the lane's clock."""
 
@@ -69,5 +85,6 @@ class Snapshot:
     store_bytes: int = 0
     set_aside: tuple[tuple[str, int], ...] = ()
     """Rows on which a user's function raised, by function."""
+    drops: tuple[DropStatistics, ...] = ()
     shut_down: tuple[str, ...] = field(default=())
     """Queries that had to be shut down to keep within the machine."""

@@ -140,6 +140,12 @@ class Train:
             columns, self._ts, self._sign, self._seq, self._arrival, self._weight, self._ids, heads=self._heads
         )
 
+    def reweighted(self, factor: float) -> Train:
+        """The same elements, each weight multiplied by `factor`."""
+        weight = np.full(len(self._ts), factor) if self._weight is None else self._weight * factor
+        headers = (self._ts, self._sign, self._seq, self._arrival, weight, self._ids)
+        return Train(self._columns, *headers, rows=self._rows, heads=self._heads)
+
     def unplaced(self) -> Train:
         """The same elements without a place of their own in a stream or a store (`seq`, `ids`)."""
         return Train(self._columns, self._ts, self._sign, None, self._arrival, self._weight,

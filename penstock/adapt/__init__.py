@@ -1,0 +1,1 @@
+"""Prefers a plan: filter orders, by what was measured."""

@@ -1,0 +1,90 @@
+"""The loop of StreaMon (Babu 3): the executor reports, strategies propose, the gate decides, the executor adopts.
+
+Everything here is a function of the snapshots: clocks and randomness are arguments. An engine calls `step` once a
+control period (in process after every batch, on Spark after every micro-batch) and adopts the plan that it returns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from penstock.plan.running import Change, Plan
+from penstock.stats.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A change that a strategy would have made.
+
+    `gain` is the factor by which the strategy expects the cost of the part of the plan that it looks at to fall (1.5:
+    to two thirds); None for what is not a matter of gain: a drop that keeps a promise is not weighed against its cost.
+    """
+
+    change: Change
+    why: str
+    gain: float | None = None
+
+
+class Strategy(Protocol):
+    """Looks at what was measured and proposes changes; on an unchanged snapshot it proposes none."""
+
+    @property
+    def name(self) -> str:
+        """What it is called in the log."""
+
+    def propose(self, plan: Plan, snapshot: Snapshot) -> Sequence[Proposal]:
+        """The changes to make now, the most urgent first."""
+
+
+class Gate(Protocol):
+    """Accepts or refuses proposals, so that small gains and noise do not make the plan restless."""
+
+    def judge(self, strategy: str, proposal: Proposal, snapshot: Snapshot) -> str | None:
+        """None where the proposal passes, else why not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """One proposal and what became of it: `refused` is why not, None where it was made; `plan` is the number of the
+    plan after it."""
+
+    snapshot: int
+    strategy: str
+    proposal: Proposal
+    refused: str | None
+    plan: int
+
+
+class Open:
+    """The gate that lets everything pass."""
+
+    def judge(self, strategy: str, proposal: Proposal, snapshot: Snapshot) -> str | None:
+        """Passes."""
+        return None
+
+
+@dataclass(slots=True)
+class Loop:
+    """`plan` is the one in force; `log` has every snapshot and decision in order: the only input of whoever shows
+    them."""
+
+    plan: Plan
+    strategies: Sequence[Strategy]
+    gate: Gate = field(default_factory=Open)
+    log: list[Snapshot | Decision] = field(default_factory=list)
+
+    def step(self, snapshot: Snapshot) -> Plan:
+        """The plan to run from now on."""
+        self.log.append(snapshot)
+        for strategy in self.strategies:
+            for proposal in strategy.propose(self.plan, snapshot):
+                self._judge(strategy.name, proposal, snapshot)
+        return self.plan
+
+    def _judge(self, strategy: str, proposal: Proposal, snapshot: Snapshot) -> None:
+        refused = self.gate.judge(strategy, proposal, snapshot)
+        if refused is None:
+            self.plan = self.plan.apply(proposal.change)
+        self.log.append(Decision(snapshot.number, strategy, proposal, refused, self.plan.number))

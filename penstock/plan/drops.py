@@ -1,0 +1,67 @@
+"""Drops, as a plan has them: where on the network tuples are given up, and which (Tatbul 3.4, 3.5).
+
+A drop is no operator of a query: it sits on an arc of the running network and can come, change and go between two
+trains without disturbing the operators around it. What each kind does to a train is in `penstock.operators.drops`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from penstock.plan.expressions import Expression
+from penstock.plan.node import Node
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A place where tuples can be dropped: behind `node`.
+
+    With `consumer`, on the arc into its input number `input` alone; with `query`, on the way to that query's result
+    alone; with neither, before what `node` yields fans out.
+    """
+
+    node: Node
+    consumer: Node | None = None
+    input: int = 0
+    query: str | None = None
+
+    def __str__(self) -> str:
+        target = self.consumer.label if self.consumer is not None else self.query
+        return self.node.label if target is None else f"{self.node.label} -> {target}"
+
+
+@dataclass(frozen=True, slots=True)
+class RandomDrop:
+    """Drops each tuple with probability `rate`, by a hash of `seed` and the tuple's identity: the same tuples whatever
+    the batch cuts, and at a higher rate a superset of those of a lower one.
+
+    `weighted`: a tuple that stays counts for those that went, its weight divided by 1 - `rate` (sampling).
+    """
+
+    rate: float
+    seed: int = 0
+    weighted: bool = False
+
+    @property
+    def reason(self) -> str:
+        """What a tuple that this drops is counted under."""
+        return "sampling" if self.weighted else "random"
+
+
+@dataclass(frozen=True, slots=True)
+class SemanticDrop:
+    """Keeps the tuples for which `keep`, over the columns of the location's node, is true; `rate` is the share that it
+    is expected to drop."""
+
+    keep: Expression
+    rate: float
+
+    @property
+    def reason(self) -> str:
+        """What a tuple that this drops is counted under."""
+        return "semantic"
+
+
+Drop = RandomDrop | SemanticDrop
+Placed = tuple[Location, Drop]
+"""A drop in its place. Several at one location apply one after another."""
