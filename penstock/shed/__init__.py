@@ -1,1 +1,17 @@
-"""Gives tuples up: what the users' promises allow, where to drop, what to drop, and what that costs each answer."""
+"""Gives tuples up: QoS, where to drop and which, the promise kept to each query, and what it cost.
+
+`POLICIES` has every policy under the name that users give it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from penstock.shed.policy import Policy, Shedding
+
+POLICIES: Final[tuple[tuple[str, Callable[[int], Policy]], ...]] = ()
+"""Each policy's name and what makes one from a seed; it may keep what it has worked out from call to call. A new policy
+is one new file and one line here."""
+
+__all__ = ["POLICIES", "Policy", "Shedding"]
