@@ -173,5 +173,5 @@ _TEXT = {"", ".py", ".md", ".toml", ".txt", ".yml", ".yaml", ".cql", ".sh", ".js
 def _texts(root: Path) -> Iterator[Path]:
     inside = (path for folder in _FOLDERS for path in (root / folder).rglob("*"))
     for path in sorted([*root.iterdir(), *inside]):
-        if path.is_file() and path.suffix in _TEXT and "__pycache__" not in path.parts:
+        if path.is_file() and path.suffix in _TEXT and path.name != ".git" and "__pycache__" not in path.parts:
             yield path
