@@ -47,6 +47,12 @@ def test_a_relation_is_its_changes(engine: str) -> None:
     assert {k[1][0] for k in found} == {"x", "y", None}
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_elements_come_in_the_order_of_time_and_leave_before_they_enter(engine: str) -> None:
+    for elements in evaluate(SCRIPT, EVENTS, engine=engine).elements.values():
+        assert [(e.timestamp, e.sign) for e in elements] == sorted((e.timestamp, e.sign) for e in elements)
+
+
 @pytest.mark.parametrize(
     "how",
     [

@@ -68,7 +68,12 @@ def _as_given(given: Iterable[Arrival]) -> Stream:
     return [Event(a.ts, a.seq, a.row) for a in given]
 
 
-def _elements(query: Query, history: Stream | Timeline) -> Iterator[Element]:
+def _elements(query: Query, history: Stream | Timeline) -> list[Element]:
+    """The elements in the order in which a lane delivers them: by timestamp, what leaves before what enters."""
+    return sorted(_changes(query, history), key=lambda e: (e.ts, e.sign))
+
+
+def _changes(query: Query, history: Stream | Timeline) -> Iterator[Element]:
     if query.root.kind is Kind.STREAM:
         yield from (Element(e.ts, 1, e.row) for e in history if isinstance(e, Event))
     else:

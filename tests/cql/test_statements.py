@@ -25,7 +25,7 @@ def test_create_stream() -> None:
     script = """
         create stream Packets (ts Timestamp, "from" varchar(20), price decimal(12, 2), tags array<array<int>>)
         timestamp by TS within 1.5 seconds late drop
-        from kafka options (subscribe = 'p', kafka.bootstrap.servers = 'h:1', 'max.offsets' = 10, eager = true,
+        from pulsar options (subscribe = 'p', kafka.bootstrap.servers = 'h:1', 'max.offsets' = 10, eager = true,
                             share = -0.5)"""
     schema = Schema.parse("ts timestamp, from string, price decimal(12, 2), tags array<array<int>>")
     options = (
@@ -36,7 +36,7 @@ def test_create_stream() -> None:
         ("share", -0.5),
     )
     (stream,) = compile_script(script).streams
-    assert stream == StreamDefinition("Packets", schema, "ts", 1_500_000, "drop", Connector("kafka", options))
+    assert stream == StreamDefinition("Packets", schema, "ts", 1_500_000, "drop", Connector("pulsar", options))
 
 
 def test_create_stream_with_nothing_but_columns() -> None:
@@ -165,3 +165,22 @@ def test_functions_may_be_given(clean_registry: None) -> None:
     given = UserFunction("thrice", lambda x: x * 3, INT)
     network = compile_script("CREATE STREAM s (a INT); SELECT thrice(a) FROM s", functions=[given])
     assert network.queries[0].root.schema.names == ("thrice(a)",)
+
+
+def test_intervals_are_a_type() -> None:
+    network = compile_script(
+        "CREATE STREAM s (i INTERVAL, a ARRAY<INTERVAL>); SELECT i + CAST('1 hour' AS INTERVAL) AS j, a[1] AS f FROM s"
+    )
+    assert [str(f.type) for f in network.queries[0].root.schema] == ["interval", "interval"]
+
+
+@pytest.mark.parametrize("value", ["'inf'", "1e400", "'nan'", "-1", "1.5", "TRUE", "'soon'"])
+def test_gaps_that_are_none(value: str) -> None:
+    with pytest.raises(PenstockError, match="option 'max_gap' cannot be"):
+        compile_script(f"CREATE STREAM s (a INT); CREATE QUERY q WITH (max_gap = {value}) AS SELECT a FROM s")
+
+
+@pytest.mark.parametrize("value", ["10", "'10'", "0", "'10 seconds'", "1 MINUTE"])
+def test_a_gap_is_a_number_of_results_or_a_duration(value: str) -> None:
+    network = compile_script(f"CREATE STREAM s (a INT); CREATE QUERY q WITH (max_gap = {value}) AS SELECT a FROM s")
+    assert dict(network.queries[0].options).keys() == {"max_gap"}

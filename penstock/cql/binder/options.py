@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Final
 
 from penstock.cql.binder.problems import Problems
 from penstock.cql.grammar.durations import parse_duration
-from penstock.cql.grammar.syntax import Option
+from penstock.cql.grammar.syntax import ConnectorClause, Option
 from penstock.errors import PenstockError, unknown
+from penstock.plan.connectors import SINKS, SOURCES, unknown_format, unknown_options
 from penstock.plan.network import Options
 
 Value = str | int | float | bool
@@ -45,7 +47,7 @@ def _positive(value: Value) -> str | None:
 def _gap(value: Value) -> str | None:
     number = _number(value)
     if number is not None:
-        return None if number >= 0 and number == int(number) else "a whole number of results, or a duration"
+        return None if number >= 0 and number.is_integer() else "a whole number of results, or a duration"
     return (
         None if _duration(value) is None else "a whole number of results such as 10, or a duration such as '1 minute'"
     )
@@ -91,11 +93,15 @@ def query_options(options: tuple[Option, ...], problems: Problems) -> Options:
     return tuple(kept.items())
 
 
-def connector_options(options: tuple[Option, ...], problems: Problems) -> Options:
-    """The options of a source or a sink: whoever reads or writes the format knows their names."""
+def connector_options(clause: ConnectorClause, problems: Problems, *, written: bool) -> Options:
+    """The options of a source, or of a sink (`written`)."""
     kept: dict[str, Value] = {}
-    for option in options:
-        if option.key in kept:
+    for option in clause.options:
+        if option.key.lower() in {k.lower() for k in kept}:
             problems.report(f"option '{option.key}' is given twice", option.key_span)
         kept[option.key] = option.value
+        for found in unknown_options("option", clause.format.text, SINKS if written else SOURCES, [option.key]):
+            problems.add(replace(found, span=option.key_span))
+    if (misspelt := unknown_format(clause.format.text, written=written)) is not None:
+        problems.add(replace(misspelt, span=clause.format.span))
     return tuple(kept.items())

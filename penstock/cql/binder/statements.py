@@ -158,10 +158,10 @@ class ScriptBinder:
             seen.add(column.name.text.lower())
         return Schema.of((c.name.text, c.type) for c in columns) if len(seen) == len(columns) else None
 
-    def _connector(self, clause: ConnectorClause | None) -> plan.Connector | None:
+    def _connector(self, clause: ConnectorClause | None, *, written: bool = False) -> plan.Connector | None:
         if clause is None:
             return None
-        return plan.Connector(clause.format.text.lower(), connector_options(clause.options, self.problems))
+        return plan.Connector(clause.format.text.lower(), connector_options(clause, self.problems, written=written))
 
     def _view(self, statement: CreateView) -> None:
         bound: dict[bool, Node | None] = {False: self.queries.query(statement.query)}
@@ -181,7 +181,7 @@ class ScriptBinder:
         options = query_options(statement.options, self.problems)
         root = self.queries.query(statement.query)
         assert root is not None or self.problems.said, "a query without a plan has something wrong with it"
-        sink = self._connector(statement.sink)
+        sink = self._connector(statement.sink, written=True)
         name = statement.name.text if statement.name else self._next_name()
         if statement.name and name.lower() in self.catalog.queries:
             self.problems.report(

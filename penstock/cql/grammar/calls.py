@@ -93,7 +93,8 @@ class CallParser(OperatorParser):
     def type_name(self) -> Type:
         """Takes a type: `INT`, `DECIMAL(10, 2)`, `ARRAY<INT>`."""
         start = self.here().start
-        self.name("a type")
+        if not self.take("INTERVAL"):
+            self.name("a type")
         if self.take("<"):
             self.type_name()
             self.expect(">")

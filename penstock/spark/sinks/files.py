@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from pyarrow import csv, fs, parquet
 
 from penstock.errors import Diagnostic, PenstockError, unknown
+from penstock.plan.connectors import SINKS, unknown_options
 from penstock.plan.network import Query
 from penstock.spark.sinks.json_text import cells, instants, json_lines
 from penstock.spark.sinks.sink import Target, delivered
@@ -26,11 +27,6 @@ from penstock.spark.state.files import Folder, redacted
 
 NEWLINE: Final = pa.scalar("\n")
 COMPRESSIONS: Final = ("snappy", "gzip", "zstd", "lz4", "none")
-OPTIONS: Final[Mapping[str, tuple[str, ...]]] = {
-    "parquet": ("path", "compression", "extra"),
-    "json": ("path", "extra"),
-    "csv": ("path", "header", "sep", "extra"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +66,8 @@ class FileSink:
 def open_files(target: Target) -> FileSink:
     """The sink for a folder, which is made if need be."""
     path = target.needed("path", "path = 'folder'")
-    known = OPTIONS[target.format]
-    for name in target.options:
-        if name.lower() not in known:
-            raise PenstockError(unknown(f"option of {target.what}", name, known))
+    if mistakes := unknown_options(f"option of {target.what}", target.format, SINKS, target.options):
+        raise PenstockError(*mistakes)
     if (compression := target.option("compression")) and compression not in COMPRESSIONS:
         raise PenstockError(unknown(f"compression of {target.what}", compression, COMPRESSIONS))
     folder = Folder(path)
