@@ -15,11 +15,11 @@ from penstock.cql.binder.problems import Problems
 from penstock.cql.binder.scopes import Entry, Scope
 from penstock.cql.binder.windows import window_spec
 from penstock.cql.dialect import parser
-from penstock.cql.grammar.durations import parse_duration
 from penstock.cql.grammar.statements import StatementParser
 from penstock.cql.grammar.syntax import FunctionCall, span_of
 from penstock.cql.grammar.tokens import tokenize
 from penstock.errors import Diagnostic, PenstockError
+from penstock.plan.durations import parse_duration
 from penstock.plan.expressions import Column, Expression, format_expression
 from penstock.plan.node import Node
 from penstock.plan.nodes import AggregateCall

@@ -33,8 +33,16 @@ class Node:
     def _derive(self) -> Schema:
         raise TypeError(f"{type(self).__name__} has no schema rule")
 
+    def __init_subclass__(cls) -> None:
+        """Keeps the hash that is worked out once: a dataclass would write one that walks the whole plan."""
+        cls.__hash__ = Node.__hash__  # type: ignore[method-assign]
+
     def __hash__(self) -> int:
         return self._hash
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Made anew from its fields where it is read: a hash holds in one process."""
+        return _made, (type(self), {f.name: getattr(self, f.name) for f in fields(self) if f.init})
 
     @property
     def inputs(self) -> tuple[Node, ...]:
@@ -57,6 +65,10 @@ class Node:
     def label(self) -> str:
         """What the node does, on one line."""
         return type(self).__name__
+
+
+def _made(kind: type[Node], values: dict[str, Any]) -> Node:
+    return kind(**values)
 
 
 def walk(*roots: Node) -> Iterator[Node]:

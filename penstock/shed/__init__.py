@@ -8,9 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from penstock.shed.admission import CONTROLS, control
 from penstock.shed.policy import Policy, Shedding
+from penstock.shed.random_shedding import RandomShedding
 
-POLICIES: Final[tuple[tuple[str, Callable[[int], Policy]], ...]] = ()
+POLICIES: Final[tuple[tuple[str, Callable[[int], Policy]], ...]] = (
+    ("random", RandomShedding),
+    *(control(*each) for each in CONTROLS),
+)
 """Each policy's name and what makes one from a seed; it may keep what it has worked out from call to call. A new policy
 is one new file and one line here."""
 

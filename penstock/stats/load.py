@@ -14,12 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from math import prod
 from typing import Final, NamedTuple
 
 from penstock.plan.drops import Location, Placed
 from penstock.plan.network import Network
 from penstock.plan.node import Node
-from penstock.plan.nodes import Delay, Source, Table
+from penstock.plan.nodes import Delay, Source, Table, Union
 
 Arc = tuple[Node, int]
 """A consumer, and the number of the input that the arc leads into."""
@@ -46,7 +47,8 @@ def stated(node: Node) -> Work:
 class LoadModel:
     """`network` with what its operators do and how fast its streams come, `rates` in tuples a second by stream.
 
-    Everything is without drops: what would be there if nothing was given up. `load_under` says what is left.
+    Everything is without drops: what would be there if nothing was given up. `load_under` says what is left. `drop_s`
+    is what a drop itself costs for each tuple that comes to it.
 
     >>> from penstock.plan.network import Query
     >>> from penstock.plan.schema import Schema
@@ -61,6 +63,7 @@ class LoadModel:
     network: Network
     work: Mapping[Node, Work]
     rates: Mapping[str, float]
+    drop_s: float = 0.0
     nodes: tuple[Node, ...] = field(init=False)
     takers: Mapping[Node, tuple[Arc, ...]] = field(init=False)
     _below: Mapping[Node, float] = field(init=False)
@@ -70,19 +73,21 @@ class LoadModel:
         put = object.__setattr__
         put(self, "nodes", self.network.nodes())
         put(self, "takers", takers(self.nodes))
-        put(self, "_below", self._coefficients())
-        put(self, "_rate", self._rates(()))
+        put(self, "_below", self._coefficients({}))
+        put(self, "_rate", self._rates({}))
 
     def of(self, node: Node) -> Work:
         """What `node` does with an element: as measured, else as stated."""
         known = self.work.get(node)
         return stated(node) if known is None else known
 
-    def _coefficients(self) -> dict[Node, float]:
+    def _coefficients(self, kept: Mapping[Location, float]) -> dict[Node, float]:
         """For each node, what is still to be done for an element that comes out of it."""
         below: dict[Node, float] = {}
         for node in reversed(self.nodes):
-            below[node] = sum(self._through(consumer, below) for consumer, _ in self.takers.get(node, ()))
+            ways = ((self._through(c, below), Location(node, c, i)) for c, i in self.takers.get(node, ()))
+            done = sum(cost * kept.get(at, 1.0) for cost, at in ways) if kept else sum(cost for cost, _ in ways)
+            below[node] = done * kept.get(Location(node), 1.0)
         return below
 
     def _through(self, node: Node, below: Mapping[Node, float]) -> float:
@@ -99,19 +104,24 @@ class LoadModel:
         """Elements a second that come to `location` where nothing is dropped before."""
         return self._rate[location.node]
 
-    def _rates(self, drops: Iterable[Placed]) -> dict[Node, float]:
-        """Elements a second out of each node, behind the drops on it."""
-        kept: dict[Location, float] = {}
-        for location, drop in drops:
-            kept[location] = kept.get(location, 1.0) * (1 - drop.rate)
+    def _rates(self, kept: Mapping[Location, float]) -> dict[Node, float]:
+        """Elements a second out of each node, `kept` being what drops leave at their locations. What a join yields is
+        as many times less as its inputs are together: each result needs a row of every one."""
         out: dict[Node, float] = {}
         for node in self.nodes:
             if isinstance(node, Source | Table):
                 made = self.rates.get(node.name, 0.0)
+            elif kept and len(node.inputs) > 1 and not isinstance(node, Union):
+                made = self._rate[node] * prod(self._left(node, out, kept))
             else:
                 made = self.of(node).selectivity * sum(self._into(node, out, kept))
             out[node] = made * kept.get(Location(node), 1.0)
         return out
+
+    def _left(self, node: Node, out: Mapping[Node, float], kept: Mapping[Location, float]) -> list[float]:
+        """The share that is left of each input."""
+        whole = [self._rate[below] for below in node.inputs]
+        return [now / full if full else 1.0 for now, full in zip(self._into(node, out, kept), whole, strict=True)]
 
     @staticmethod
     def _into(node: Node, out: Mapping[Node, float], kept: Mapping[Location, float]) -> list[float]:
@@ -121,22 +131,36 @@ class LoadModel:
 
     def load(self) -> float:
         """Processor seconds a second that the whole network needs at these rates (equation 3.2)."""
-        return sum(self.of(n).cost_s * sum(self._into(n, self._rate, {})) for n in self.nodes if n.inputs)
+        return self._needed(self._rate, {})
 
     def load_under(self, drops: Iterable[Placed]) -> float:
         """What is needed of `load` under `drops`."""
-        placed = tuple(drops)
-        kept: dict[Location, float] = {}
-        for location, drop in placed:
-            kept[location] = kept.get(location, 1.0) * (1 - drop.rate)
-        out = self._rates(placed)
+        kept = _kept(drops)
+        return self._needed(self._rates(kept), kept)
+
+    def _needed(self, out: Mapping[Node, float], kept: Mapping[Location, float]) -> float:
         return sum(self.of(n).cost_s * sum(self._into(n, out, kept)) for n in self.nodes if n.inputs)
+
+    def savings(self, drops: Iterable[Placed]) -> dict[str, float]:
+        """For each stream the processor seconds that each of its tuples saves under `drops`: the cycle savings
+        coefficients of the road map's rows (Tatbul 3.5)."""
+        after = self._coefficients(_kept(drops))
+        sources = [n for n in self.nodes if isinstance(n, Source)]
+        return {n.name: self._below[n] - after[n] for n in sources}
 
     def queued_load(self) -> float:
         """Processor seconds that wait in the queues; times MELT_RATE it is what is to be shed on top to shrink them
         (Tatbul 3.3.1; SEaMLESS section III)."""
         waiting = ((n, self.of(n).queued) for n in self.nodes)
         return sum(queued * self._through(n, self._below) for n, queued in waiting if queued)
+
+
+def _kept(drops: Iterable[Placed]) -> dict[Location, float]:
+    """The share that the drops at each location leave."""
+    kept: dict[Location, float] = {}
+    for location, drop in drops:
+        kept[location] = kept.get(location, 1.0) * (1 - drop.rate)
+    return kept
 
 
 def takers(nodes: Iterable[Node]) -> dict[Node, tuple[Arc, ...]]:

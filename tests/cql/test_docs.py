@@ -9,7 +9,7 @@ import pytest
 
 from penstock.cql import compile_script
 from penstock.cql.binder.options import OPTIONS
-from penstock.cql.grammar.durations import UNITS
+from penstock.plan.durations import UNITS
 from penstock.errors import PenstockError
 from penstock.plan import aggregates
 

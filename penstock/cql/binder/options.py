@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import Final
 
 from penstock.cql.binder.problems import Problems
-from penstock.cql.grammar.durations import parse_duration
 from penstock.cql.grammar.syntax import ConnectorClause, Option
 from penstock.errors import PenstockError, unknown
 from penstock.plan.connectors import SINKS, SOURCES, unknown_format, unknown_options
+from penstock.plan.durations import parse_duration
 from penstock.plan.network import Options
 
 Value = str | int | float | bool

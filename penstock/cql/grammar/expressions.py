@@ -11,10 +11,10 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from penstock.cql.grammar.calls import CallParser
 from penstock.cql.grammar.cursor import is_name, place
-from penstock.cql.grammar.durations import in_microseconds, parse_duration
 from penstock.cql.grammar.syntax import CastTo, Duration, FunctionCall, SubQuery
 from penstock.cql.grammar.tokens import RESERVED
 from penstock.errors import PenstockError
+from penstock.plan.durations import in_microseconds, parse_duration
 from penstock.plan.types import SPELLINGS
 
 _TYPED: Final = ("DATE", "TIMESTAMP")

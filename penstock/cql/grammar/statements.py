@@ -11,11 +11,11 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from penstock.cql.grammar import syntax
 from penstock.cql.grammar.cursor import is_name, place
-from penstock.cql.grammar.durations import in_microseconds
 from penstock.cql.grammar.queries import QueryParser
 from penstock.cql.grammar.syntax import ColumnDefinition, ConnectorClause, Name, Option, Statement
 from penstock.cql.grammar.tokens import tokenize
 from penstock.errors import Diagnostic, PenstockError, suggestion
+from penstock.plan.durations import in_microseconds
 
 _FIRST: Final = ("CREATE", "SELECT", "ISTREAM", "DSTREAM", "RSTREAM")
 

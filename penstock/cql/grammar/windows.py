@@ -6,10 +6,10 @@ from __future__ import annotations
 from sqlglot import exp
 from sqlglot.tokenizer_core import TokenType
 
-from penstock.cql.grammar.durations import LONGEST_US, UNITS, in_microseconds, parse_duration
 from penstock.cql.grammar.expressions import ExpressionParser
 from penstock.cql.grammar.syntax import CastTo, Duration, Name, Quantity, WindowClause
 from penstock.errors import PenstockError, suggestion
+from penstock.plan.durations import LONGEST_US, UNITS, in_microseconds, parse_duration
 from penstock.plan.types import TIMESTAMP, to_internal
 
 _WORDS = ("Range", "Rows", "Now", "Partition By")
