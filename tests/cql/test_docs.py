@@ -9,9 +9,9 @@ import pytest
 
 from penstock.cql import compile_script
 from penstock.cql.binder.options import OPTIONS
-from penstock.plan.durations import UNITS
 from penstock.errors import PenstockError
 from penstock.plan import aggregates
+from penstock.plan.durations import UNITS
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "cql.md").read_text("utf-8")
 EXAMPLES = re.findall(r"^```sql\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)

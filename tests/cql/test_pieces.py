@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.cql import compile_script, parse_aggregate, parse_duration, parse_expression
-from penstock.plan.durations import LONGEST_US
 from penstock.errors import PenstockError
+from penstock.plan.durations import LONGEST_US
 from penstock.plan.expressions import format_expression
 from penstock.plan.nodes import Filter, Map, WindowAggregate
 from penstock.plan.schema import Schema
