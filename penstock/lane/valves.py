@@ -49,15 +49,16 @@ class Valves:
         for place in _places(self._graph):
             mine = [p for p in self._placed if p[0] in place.locations]
             old = before.get(place.name)
-            if old is not None and old.placed == mine:
+            if old is not None and old.placed == mine != []:
                 del before[place.name]
-            elif mine:
-                old = Valve(mine, place.context)
+                valve: Valve | None = old
+            elif old is not None:
+                valve = Valve.after(old, mine, place.context)
             else:
-                old = None
-            place.target.valve = old
-            if old is not None:
-                self._valves[place.name] = old
+                valve = Valve(mine, place.context) if mine else None
+            place.target.valve = valve
+            if valve is not None:
+                self._valves[place.name] = valve
         for valve in before.values():
             self._count(valve, self._rows_in, self._dropped)
 

@@ -139,3 +139,25 @@ def test_a_plan_is_a_value() -> None:
     changed = plan.apply(SetDrops(((Location(S), RandomDrop(0.5)),)), ShutDown(("low",)))
     assert (plan.number, plan.drops, changed.number) == (0, (), 2)
     assert replace(changed, number=0, drops=(), shut_down=()) == plan
+
+
+def test_a_row_that_a_drop_took_does_not_leave_and_one_that_it_left_does_whatever_drops_come_and_go() -> None:
+    w = window(S, 40)
+    on = network(all=w, some=above(w, -1))
+    lane = Lane(on, optimized=False)
+    plan = Plan(on)
+    content: dict[object, int] = {}
+    exact: dict[object, int] = {}
+    for step, rate in enumerate((0.0, 0.5, 0.9, 0.2, None, 0.7, None, None)):
+        drops = () if rate is None else ((Location(w, on.query("some").root), RandomDrop(rate, seed=1)),)
+        plan = plan.apply(SetDrops(drops))
+        lane.adopt(plan)
+        first = step * 50
+        push(lane, "s", [(first + i, (first + i) % 3, "x") for i in range(50)], first + 50, first)
+        for query, held in (("some", content), ("all", exact)):
+            for (_, row), count in collected(lane, query, w).items():
+                held[row] = held.get(row, 0) + count
+        assert all(0 <= count <= exact[row] for row, count in content.items())
+        for counted in lane.snapshot().drops:
+            assert counted.rows_in == counted.kept + counted.dropped
+    assert content == exact
