@@ -108,8 +108,7 @@ def evaluate(
     if engine == "spark":
         from penstock.spark import kit
 
-        delivered = kit.run(job, lanes)
-        return Result({q.name: _shown(delivered[q.name], q.root.schema) for q in network.queries}, Snapshot(1, 0.0))
+        return _result(network, kit.run(job, lanes, steering))
     on = Lane(network, scheduler=scheduler) if lanes == 1 else Lanes(network, lanes, scheduler=scheduler)
     return _result(network, run(job, on, steering))
 

@@ -2,13 +2,15 @@
 goes to.
 
 A row leaves the gate once for each entry of stage 0 that it belongs to, with its timestamp, its place in the total
-order and its arrival. The place is (batch, split, row in the split), packed in 63 bits.
+order and its arrival. The place is (source partition, offset), packed in 63 bits: it names the row whatever the cut of
+batches, and drops go by it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import reduce
+from typing import Final
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -21,6 +23,9 @@ from penstock.plan.types import Type
 from penstock.spark.catalyst import catalyst
 from penstock.spark.lanes.wire import DEAD, column_name
 from penstock.spark.stages import Entry, Staged
+
+SOURCE_BITS: Final = 22
+OFFSET_BITS: Final = 41
 
 
 def gate(staged: Staged, inputs: Mapping[str, DataFrame]) -> DataFrame:
@@ -41,7 +46,9 @@ def _leaf(frame: DataFrame, entries: list[Entry], staged: Staged, needed: frozen
         (_kept(f.name, f.type) if f.name in needed else _null(f.type)).alias(column_name(leaf.name, f.name))
         for f in leaf.schema
     ]
-    heads = [F.col(name) for name in ("_ts", "_arrival", "_row") if name in frame.columns]
+    if "_seq" not in frame.columns and "_source" in frame.columns:
+        frame = frame.withColumn("_seq", _place())
+    heads = [F.col(name) for name in ("_ts", "_arrival", "_seq", "_row") if name in frame.columns]
     judged = "_bad" in frame.columns
     if judged:
         dead = F.col("_bad").isNotNull()
@@ -65,6 +72,13 @@ def _alone(frame: DataFrame, entry: Entry, staged: Staged, judged: bool) -> Data
     kept = frame if passes is None else frame.where(dead | passes)
     number = F.when(dead, F.lit(DEAD)).otherwise(F.lit(entry.number))
     return kept.withColumns({"_entry": number, "_lane": F.when(dead, F.lit(0)).otherwise(_lane(entry, staged))})
+
+
+def _place() -> Column:
+    """A row's source and offset in one number. A source that is a hash, of a file's path, keeps enough bits of it."""
+    source = F.col("_source").bitwiseAND(F.lit((1 << SOURCE_BITS) - 1))
+    offset = F.col("_offset").bitwiseAND(F.lit((1 << OFFSET_BITS) - 1))
+    return F.shiftleft(source, OFFSET_BITS).bitwiseOR(offset)
 
 
 def _good(passes: Column | None, judged: bool) -> Column:

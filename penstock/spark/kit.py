@@ -13,21 +13,25 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
+from penstock.control.loop import Loop
 from penstock.lane.arrow import arrow_type, vector_of
 from penstock.lane.events import Arrival
 from penstock.lane.reference import Element
 from penstock.lane.rows import rows_of
-from penstock.lane.session import Job, cuts
+from penstock.lane.session import Job, Outcome, cuts
 from penstock.operators.columns.dictionary import Dictionaries
 from penstock.operators.columns.train import Train
 from penstock.plan.network import Query
 from penstock.plan.nodes import Source, Table
 from penstock.plan.types import Type
+from penstock.settings import Settings
 from penstock.spark.gate import gate
 from penstock.spark.pipeline import Pipeline
 from penstock.spark.session import open_session
 from penstock.spark.stages import Staged, staged
 from penstock.spark.state.checkpoint import Checkpoint
+from penstock.spark.steering import Steering
+from penstock.stats.snapshot import Snapshot
 
 
 @dataclass(slots=True)
@@ -46,16 +50,18 @@ class _Collected:
         self.elements.extend(map(Element, ts.tolist(), sign, values))
 
 
-def run(job: Job, lanes: int, spark: SparkSession | None = None) -> dict[str, list[Element]]:
-    """Each query's elements. The session is `spark`, or the process's own on two local cores."""
+def run(job: Job, lanes: int, loop: Loop | None = None, spark: SparkSession | None = None) -> Outcome:
+    """Each query's elements under the plans that `loop` chooses, and every snapshot. The session is
+    `spark`, or the process's own on two local cores."""
     session = spark or _session()
     folder = tempfile.mkdtemp(prefix="penstock-kit-")
     network = replace(job.network, streams=tuple(job.streams), relations=tuple(job.relations))
-    cut = staged(network, lanes)
+    cut, settings = staged(network, lanes), Settings()
     checkpoint = Checkpoint(folder, network, lanes)
     sinks = {q.name: _Collected() for q in network.queries}
     try:
-        pipeline = Pipeline(session, cut, checkpoint, sinks)
+        steering = Steering(cut, loop, checkpoint.folder, settings, kept=None)
+        pipeline = Pipeline(session, cut, checkpoint, sinks, settings=settings, steering=steering, timed=False)
         relations = {r.name for r in job.relations}
         loaded = [a for a in job.given if a.name in relations]
         for number, batch in enumerate(cuts([a for a in job.given if a.name not in relations], job.sizes)):
@@ -65,9 +71,13 @@ def run(job: Job, lanes: int, spark: SparkSession | None = None) -> dict[str, li
                 pipeline.on_batch(frame, number)
         pipeline.advance(job.until)
     finally:
+        steering.close()
         checkpoint.end_servers()
         shutil.rmtree(folder, ignore_errors=True)
-    return {name: sink.elements for name, sink in sinks.items()}
+    return Outcome(
+        {name: sink.elements for name, sink in sinks.items()},
+        [event for event in steering.log if isinstance(event, Snapshot)],
+    )
 
 
 def _session() -> SparkSession:
@@ -89,7 +99,7 @@ def _frame(spark: SparkSession, leaf: Source | Table, rows: Sequence[Arrival]) -
     columns: dict[str, Any] = {f.name: _column([a.row[i] for a in rows], f.type) for i, f in enumerate(leaf.schema)}
     stamps = pa.array([a.ts for a in rows], pa.int64())
     table = pa.table(
-        {**columns, "_ts": stamps, "_arrival": stamps, "_row": pa.array([a.seq for a in rows], pa.int64())}
+        {**columns, "_ts": stamps, "_arrival": stamps, "_seq": pa.array([a.seq for a in rows], pa.int64())}
     )
     return spark.createDataFrame(table)
 

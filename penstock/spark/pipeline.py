@@ -21,12 +21,16 @@ from pyspark.sql import functions as F
 from penstock.plan.network import Query, StreamDefinition
 from penstock.plan.windows import BEGIN, END
 from penstock.settings import Settings
+from penstock.spark.counting import durable
+from penstock.spark.drops import Counted, Thinner, place_in
 from penstock.spark.lanes.courier import SCHEMA, Errand, first_stage, later_stage
 from penstock.spark.lanes.keeper import results_of
 from penstock.spark.lanes.protocol import Request
+from penstock.spark.processor import ProcessorMeter
 from penstock.spark.stages import Staged
 from penstock.spark.state.checkpoint import Checkpoint
 from penstock.spark.state.records import Attempt, CommitRecord, PlanRecord
+from penstock.spark.steering import Done, Steering
 
 
 class Publisher(Protocol):
@@ -58,6 +62,8 @@ class Pipeline:
         publishers: Mapping[str, Publisher],
         relations: Callable[[], DataFrame | None] = lambda: None,
         settings: Settings | None = None,
+        steering: Steering | None = None,
+        timed: bool = True,
     ) -> None:
         self.spark = spark
         self.staged = staged
@@ -66,10 +72,15 @@ class Pipeline:
         self.reports: list[BatchReport] = []
         self._relations = relations
         self._settings = settings or Settings()
+        self.steering = steering or Steering(staged, None, checkpoint.folder, self._settings)
+        self._timed = timed
+        self._processor = ProcessorMeter(spark)
         self._lock = threading.Lock()
         self._last = checkpoint.last()
         if self._last is not None:
             self._publish(self._last)
+            before = checkpoint.records.plan(self._last.batch)
+            self.steering.resume("" if before is None else before.plan)
 
     @property
     def network(self) -> str:
@@ -104,18 +115,19 @@ class Pipeline:
             loaded = self._relations()
             rows = loaded if rows is None else rows if loaded is None else rows.unionByName(loaded, True)
         planned = time.perf_counter()
-        attempts = self._lanes(plan, rows)
+        attempts, dropped = self._lanes(plan, rows)
         worked = time.perf_counter()
         given = source if source is not None else -1 if self._last is None else self._last.last_source
-        commit = CommitRecord(number, source, attempts, self._seen(attempts), plan.progress, given)
+        commit = CommitRecord(number, source, durable(attempts), self._seen(attempts), plan.progress, given)
         self.checkpoint.records.put_commit(commit)
         self._last = commit
         committed = time.perf_counter()
         self._publish(commit)
         published = time.perf_counter()
-        seconds = {"plan": planned - started, "lanes": worked - planned, "commit": committed - worked,
+        seconds = {"plan": planned - started, **_parts(worked - planned, attempts), "commit": committed - worked,
                    "sinks": published - committed}  # fmt: skip
         self.reports.append(_report(commit, seconds))
+        self.steering.after(Done(plan, attempts, dropped, seconds, self._processor.read(attempts), self._timed))
         self.checkpoint.clean(commit)
 
     def _plan(self, number: int, source: int | None, until: int | None) -> PlanRecord:
@@ -124,7 +136,7 @@ class Pipeline:
         if kept is not None and kept.source == source:
             return kept
         progress = self._progress() if until is None else self._taken_to(until)
-        plan = PlanRecord(number, source, self.network, progress, self.staged.lanes)
+        plan = PlanRecord(number, source, self.network, progress, self.staged.lanes, self.steering.written())
         self.checkpoint.records.put_plan(plan)
         return plan
 
@@ -145,20 +157,23 @@ class Pipeline:
     def _skew_us(self, stream: StreamDefinition) -> int:
         return self._settings.skew_us if stream.within_us is None else stream.within_us
 
-    def _lanes(self, plan: PlanRecord, rows: DataFrame | None) -> tuple[Attempt, ...]:
-        """The work of all lanes, stage after stage, as one Spark job."""
+    def _lanes(self, plan: PlanRecord, rows: DataFrame | None) -> tuple[tuple[Attempt, ...], Counted | None]:
+        """The work of all lanes, stage after stage, as one Spark job; and what the gate dropped before it."""
         lanes = self.staged.lanes
+        gate = self.steering.divided(plan.plan).gate
+        arriving = None if rows is None else _numbered(rows, plan.batch if gate.drops else None)
         before = {} if self._last is None else last_attempts(self._last, self.staged.stages)
         for stage in range(self.staged.stages):
             errand = Errand(self._request(plan, stage), before, stage == self.staged.stages - 1)
             if stage == 0:
-                given = self._empty() if rows is None else _numbered(rows)
+                given = self._empty() if arriving is None else gate(arriving)
                 work = given.repartitionById(lanes, F.col("_lane")).mapInArrow(first_stage(errand), SCHEMA)
             else:
                 spread = work.repartitionById(lanes, F.col("lane").cast("int"))
                 work = spread.mapInArrow(later_stage(errand), SCHEMA)
         listed = [Attempt(**a) for row in work.collect() for a in json.loads(bytes(row["body"]))]
-        return tuple(sorted(listed, key=lambda a: a.lane))
+        attempts = tuple(sorted(listed, key=lambda a: a.lane))
+        return attempts, None if arriving is None else _dropped(gate, work, arriving, attempts)
 
     def _empty(self) -> DataFrame:
         return self.spark.range(0).select(F.col("id").cast("int").alias("_lane"), F.col("id").alias("_row"))
@@ -175,6 +190,7 @@ class Pipeline:
             before=None,
             attempt="",
             progress=plan.progress,
+            plan=self.steering.divided(plan.plan).lanes,
         )
 
     def _seen(self, attempts: Sequence[Attempt]) -> dict[str, int]:
@@ -195,9 +211,35 @@ class Pipeline:
             self.publishers[name].publish(commit.batch, self.staged.network.query(name), pa.concat_tables(tables))
 
 
-def _numbered(rows: DataFrame) -> DataFrame:
-    """`rows` with their places in the batch; those that a source has given stay."""
-    return rows if "_row" in rows.columns else rows.withColumn("_row", F.monotonically_increasing_id())
+def _numbered(rows: DataFrame, batch: int | None) -> DataFrame:
+    """`rows` with their places in the batch, where the gate has not given them one for good; as couriers would place
+    them in `batch`, where drops ask for it."""
+    if "_seq" in rows.columns:
+        return rows
+    if "_row" not in rows.columns:
+        rows = rows.withColumn("_row", F.monotonically_increasing_id())
+    return rows if batch is None else rows.withColumn("_seq", place_in(batch, F.col("_row"))).drop("_row")
+
+
+def _dropped(gate: Thinner, work: DataFrame, rows: DataFrame, attempts: Sequence[Attempt]) -> Counted | None:
+    """What the gate dropped of `rows`; where a task ran twice, Spark's counts do not fit, and it is counted again."""
+    if not gate.drops:
+        return None
+    counted = gate.counted(work)
+    first = [a.counters for a in attempts if a.lane.startswith("0.")]
+    arrived = sum(c["rows_in"] + sum(n for _, _, n in c["malformed"]) for c in first)
+    return counted if counted.kept == arrived else gate.recounted(rows)
+
+
+def _parts(job_s: float, attempts: Sequence[Attempt]) -> dict[str, float]:
+    """The job's time: of the slowest lane its operators and its state, the rest is the gate's."""
+    spent: dict[str, dict[str, float]] = {}
+    for attempt in attempts:
+        own = spent.setdefault(attempt.lane.partition(".")[2], {"lanes": 0.0, "state": 0.0})
+        for part, seconds in attempt.counters["seconds"].items():
+            own[part] += seconds
+    slowest = max(spent.values(), key=lambda own: sum(own.values()), default={"lanes": 0.0, "state": 0.0})
+    return {"gate": max(0.0, job_s - sum(slowest.values())), **slowest}
 
 
 def last_attempts(commit: CommitRecord, stages: int) -> dict[int, str]:

@@ -71,6 +71,7 @@ class Run:
                     self.pipeline.advance()
             self._tell()
         finally:
+            self.pipeline.steering.close()
             self.checkpoint.end_servers()
             self.checkpoint.unlock()
 

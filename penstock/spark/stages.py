@@ -5,14 +5,16 @@ All fragments of one depth share one exchange. Stage 0 is fed by the gate, a lat
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
-from penstock.lane.partition import Fragment, Inlet, partition
+from penstock.lane.partition import Fragment, Inlet, Partition, partition
 from penstock.plan.expressions import Column
 from penstock.plan.network import Network
 from penstock.plan.node import Node
 from penstock.plan.nodes import Source, Table
 from penstock.plan.rewrites import optimize
+from penstock.plan.running import Plan
 from penstock.settings import Settings
 
 DEFAULT_GROUPS = Settings().key_groups
@@ -38,7 +40,8 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Staged:
-    """A network cut for `lanes` lanes: `depths` has each fragment's stage, `entries` those of all fragments."""
+    """A network cut for `lanes` lanes: `depths` has each fragment's stage, `entries` those of all fragments, `inner`
+    for each node the one that stands for it in its fragment."""
 
     network: Network
     lanes: int
@@ -46,6 +49,7 @@ class Staged:
     depths: tuple[int, ...]
     entries: tuple[Entry, ...]
     groups: int = DEFAULT_GROUPS
+    inner: Mapping[Node, Node] = field(default_factory=dict)
 
     @property
     def stages(self) -> int:
@@ -59,6 +63,10 @@ class Staged:
     def roots_of(self, fragment: int) -> tuple[Node, ...]:
         """The results that `fragment` makes."""
         return tuple(o.root for o in self.fragments[fragment].outlets)
+
+    def plans(self, plan: Plan) -> list[Plan]:
+        """For each fragment its part of `plan`."""
+        return Partition(self.fragments, self.inner).plans(plan)
 
     def lanes_of(self, fragment: int) -> tuple[int, ...]:
         """The lanes that run `fragment`."""
@@ -76,7 +84,8 @@ def staged(network: Network, lanes: int) -> Staged:
     (1, (0, 1))
     """
     rewritten = optimize(network)
-    fragments = tuple(map(_native, partition(rewritten).fragments))
+    cut = partition(rewritten)
+    fragments = tuple(map(_native, cut.fragments))
     made = {o.name: i for i, f in enumerate(fragments) for o in f.outlets}
     depths: list[int] = []
     for fragment in fragments:
@@ -84,7 +93,7 @@ def staged(network: Network, lanes: int) -> Staged:
         depths.append(1 + max(below, default=-1))
     inlets = [(f, inlet) for f, fragment in enumerate(fragments) for inlet in fragment.inlets]
     entries = tuple(Entry(n, f, inlet, f % lanes) for n, (f, inlet) in enumerate(inlets))
-    return Staged(rewritten, lanes, fragments, tuple(depths), entries)
+    return Staged(rewritten, lanes, fragments, tuple(depths), entries, inner=cut.inner)
 
 
 def _native(fragment: Fragment) -> Fragment:

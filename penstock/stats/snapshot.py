@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from penstock.plan.drops import Location
 from penstock.plan.node import Node
+from penstock.stats.batches import BatchStatistics
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,3 +89,5 @@ class Snapshot:
     drops: tuple[DropStatistics, ...] = ()
     shut_down: tuple[str, ...] = field(default=())
     """Queries that had to be shut down to keep within the machine."""
+    batch: BatchStatistics | None = None
+    """The pipeline's batch after which it was taken; None in process."""

@@ -32,7 +32,7 @@ TRIES: Final = 2
 BATCH_BITS: Final = 27
 SPLIT_BITS: Final = 10
 ROW_BITS: Final = 26
-_SPARK_BITS: Final = 33
+SPARK_BITS: Final = 33
 """How Spark's monotonically_increasing_id packs split and row."""
 FAILURE: Final = "penstock: "
 """What the message of a failure that a person is to read begins with."""
@@ -55,9 +55,10 @@ def first_stage(errand: Errand) -> Callable[[Iterable[pa.RecordBatch]], Iterator
     """The courier of the rows that the gate sends."""
 
     def courier(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        started = time.thread_time()
         listed = [b for b in batches if b.num_rows]
         body = to_bytes(_placed(pa.Table.from_batches(listed), errand.request.batch)) if listed else b""
-        yield from _answers(errand, errand.to(_partition()), body, [])
+        yield from _answers(errand, errand.to(_partition()), body, [], started)
 
     return courier
 
@@ -66,6 +67,7 @@ def later_stage(errand: Errand) -> Callable[[Iterable[pa.RecordBatch]], Iterator
     """The courier of the rows that lanes hand on."""
 
     def courier(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        started = time.thread_time()
         rows = [row for batch in batches for row in batch.to_pylist()]
         lane = _partition()
         controls = [json.loads(r["body"]) for r in rows if r["kind"] == "control"]
@@ -75,15 +77,18 @@ def later_stage(errand: Errand) -> Callable[[Iterable[pa.RecordBatch]], Iterator
         body = to_bytes(pa.concat_tables(_in_order(tables), promote_options="default")) if tables else b""
         progress = {**errand.request.progress, **_least(controls)}
         request = replace(errand.to(lane), before=earlier[-1], earlier=tuple(earlier), progress=progress)
-        yield from _answers(errand, request, body, mine["attempts"])
+        yield from _answers(errand, request, body, mine["attempts"], started)
 
     return courier
 
 
 def _placed(table: pa.Table, batch: int) -> pa.Table:
-    """The rows with their place in the total order: batch, split and row in the split, packed in 63 bits."""
+    """The rows with their place in the total order: where the gate has not said it, batch, split and row in the split,
+    packed in 63 bits."""
+    if "_seq" in table.column_names:
+        return table.drop_columns(["_lane"])
     row = table.column("_row").to_numpy()
-    split, inside = row >> _SPARK_BITS, row & ((1 << _SPARK_BITS) - 1)
+    split, inside = row >> SPARK_BITS, row & ((1 << SPARK_BITS) - 1)
     if len(row) and (int(split.max()) >> SPLIT_BITS or int(inside.max()) >> ROW_BITS):
         raise RuntimeError(f"{FAILURE}a batch has more than {1 << SPLIT_BITS} splits or {1 << ROW_BITS} rows in one")
     base = (batch % (1 << BATCH_BITS)) << (SPLIT_BITS + ROW_BITS)
@@ -111,8 +116,11 @@ def _least(controls: list[dict[str, Any]]) -> dict[str, int]:
     return least
 
 
-def _answers(errand: Errand, request: Request, body: bytes, earlier: list[Any]) -> Iterator[pa.RecordBatch]:
+def _answers(
+    errand: Errand, request: Request, body: bytes, earlier: list[Any], started: float
+) -> Iterator[pa.RecordBatch]:
     head, content = _ask(request, body)
+    head["attempt"]["counters"]["courier_s"] = round(time.thread_time() - started, 6)
     attempts = [*earlier, head["attempt"]]
     if errand.last:
         yield _batch([(request.lane, "attempt", json.dumps(attempts).encode())])

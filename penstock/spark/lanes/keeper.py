@@ -10,6 +10,7 @@ import json
 import pickle
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, Final
 
 import pyarrow as pa
@@ -18,6 +19,7 @@ from penstock.errors import Diagnostic, PenstockError
 from penstock.plan.network import Network
 from penstock.plan.nodes import Source
 from penstock.spark.lanes.container import pack, unpack
+from penstock.spark.lanes.counters import StageCounters, Watch
 from penstock.spark.lanes.protocol import Request
 from penstock.spark.lanes.share import Made, Share
 from penstock.spark.lanes.wire import dead_letters, from_bytes, to_bytes, unpacked
@@ -41,6 +43,7 @@ class Keeper:
         self.lanes = request.lanes
         self.lane = request.lane
         self.share = self._fresh()
+        self.counters = StageCounters(self.share.staged, self.share.plans)
         self.at: str | None = None
         self._logged = self._snapshot_bytes = self._runs = 0
 
@@ -53,8 +56,11 @@ class Keeper:
         if self.at != request.before or (request.before is None and self._touched()):
             self._rebuild(request)
         self.at = None
+        watch = Watch()
         tables = [from_bytes(body)] if body else []
+        self.share.adopt(request.plan)
         made = self.share.run(request.stage, tables, request.progress)
+        watch.lap("lanes")
         name = _file(request.batch, request.stage, request.attempt)
         pieces = {"head": _head(request), "log": body}
         dead = dead_letters(tables[0]) if tables else None
@@ -65,7 +71,9 @@ class Keeper:
         self._logged += len(body)
         self._runs += 1
         self.at = request.attempt
-        return self._attempt(request, name, tables, made, _reasons(dead)), made
+        attempt = self._attempt(request, name, tables, made, _reasons(dead))
+        watch.lap("state")
+        return replace(attempt, counters={**attempt.counters, **watch.read()}), made
 
     def _touched(self) -> bool:
         """True where the share is not the one that a run starts with."""
@@ -81,6 +89,10 @@ class Keeper:
             "late": {s: list(c) for s, c in self.share.late().items() if any(c)},
             "seen": self._seen(request.stage, tables),
             "waiting": not self.share.closed,
+            "due": made.due,
+            "entries": made.entries,
+            "held": self.share.held(),
+            **self.counters.since(self.share, request.stage),
         }
         lane = f"{request.stage}.{request.lane}"
         return Attempt(lane, request.attempt, name, tuple(made.results), self._snapshot(request), counters)
@@ -120,10 +132,12 @@ class Keeper:
         self.at, self._logged, self._snapshot_bytes, self._runs = None, 0, 0, 0
         history = self._history(request)
         self.share, rest = self._start(history)
+        self.counters = StageCounters(self.share.staged, self.share.plans)
         for name in [f for attempts in rest for f in attempts]:
             self._replay(name)
         for stage, attempt in enumerate(request.earlier):
             self._replay(_file(request.batch, stage, attempt))
+        self.counters.forget(self.share)
         self.at = request.before
 
     def _history(self, request: Request) -> list[list[Attempt]]:
@@ -160,6 +174,7 @@ class Keeper:
             raise _lost(self.folder, [f"{name}: {error}"]) from None
         head = json.loads(pieces["head"])
         log = pieces["log"]
+        self.share.adopt(head.get("plan", ""))
         self.share.run(head["stage"], [from_bytes(log)] if log else [], head["progress"])
         self._logged += len(log)
         self._runs += 1
@@ -196,7 +211,8 @@ def _files(history: list[list[Attempt]]) -> list[list[str]]:
 
 
 def _head(request: Request) -> bytes:
-    head: dict[str, Any] = {"batch": request.batch, "stage": request.stage, "progress": dict(request.progress)}
+    head: dict[str, Any] = {"batch": request.batch, "stage": request.stage, "progress": dict(request.progress),
+                            "plan": request.plan}  # fmt: skip
     return json.dumps(head).encode()
 
 

@@ -34,6 +34,7 @@ class Request:
     earlier      the attempts of this lane at the earlier stages of this batch; `before` is then the last of them
     attempt      the name of this attempt
     progress     for each leaf of the stage, the instant before which it is complete
+    plan         what is left of the batch's plan to the lanes, as `penstock.spark.plans` writes it
     """
 
     checkpoint: str
@@ -47,6 +48,7 @@ class Request:
     attempt: str
     progress: Mapping[str, int] = field(default_factory=dict)
     earlier: tuple[str, ...] = ()
+    plan: str = ""
 
 
 def send(stream: Stream, head: Mapping[str, Any], body: bytes = b"") -> None:

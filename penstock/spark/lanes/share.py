@@ -24,19 +24,24 @@ from penstock.plan.node import Kind
 from penstock.plan.nodes import Table
 from penstock.plan.schema import Schema
 from penstock.settings import Settings
+from penstock.spark.lanes.moments import Moments
 from penstock.spark.lanes.waiting import Waiting
 from penstock.spark.lanes.wire import packed, unpacked
+from penstock.spark.plans import Plans
 from penstock.spark.stages import Entry, Staged
+from penstock.stats.batches import Points
 
 
 @dataclass(slots=True)
 class Made:
     """What a stage made: `results` by query; `handed` for (lane, entry) of later stages; `progress` of what is handed
-    on."""
+    on; `due`, when results were due; `entries`, the rows that came in by each entry."""
 
     results: dict[str, pa.Table] = field(default_factory=dict)
     handed: dict[tuple[int, int], pa.Table] = field(default_factory=dict)
     progress: dict[str, int] = field(default_factory=dict)
+    due: dict[str, Points] = field(default_factory=dict)
+    entries: dict[int, int] = field(default_factory=dict)
 
 
 class Share:
@@ -51,6 +56,9 @@ class Share:
         self._queries = {q.name: q for q in staged.network.queries}
         self._lanes = {i: self._started(i) for i in range(len(staged.fragments)) if lane in staged.lanes_of(i)}
         self._waiting = {e.number: Waiting(e.leaf.schema, self._late(e)) for e in staged.entries}
+        self.plans = Plans(staged.network)
+        self._plan = ""
+        self._moments = Moments(staged.network, self.settings.skew_us)
         context = Context(self.dictionaries)
         self._routers = {
             e.number: Router(e.leaf.schema, e.inlet.route, self.settings.key_groups, staged.lanes, context)
@@ -65,20 +73,36 @@ class Share:
     def _late(self, entry: Entry) -> str:
         return next((s.late for s in self.staged.network.streams if s.name == entry.leaf.name), "keep")
 
+    def adopt(self, plan: str) -> None:
+        """Makes a written plan hold from the next stage that is run on."""
+        if plan != self._plan:
+            self._plan = plan
+            parts = self.staged.plans(self.plans.read(plan))
+            for fragment, lane in self._lanes.items():
+                lane.adopt(parts[fragment])
+
     def run(self, stage: int, rows: Iterable[pa.Table], progress: Mapping[str, int]) -> Made:
         """One stage of one batch: `rows` in, and every fragment of the stage run up to `progress` of its leaves."""
+        made = Made()
         entries = self.staged.entries_of(stage)
         for table in rows:
             for entry, train in unpacked(table, entries, self.dictionaries):
-                judged = stage == 0 and not isinstance(entry.leaf, Table)
-                self._waiting[entry.number].add(train, progress[entry.leaf.name], judged=judged)
-        made = Made()
+                self._take_in(entry, train, stage, progress, made)
         for fragment, lane in self._lanes.items():
             if self.staged.depths[fragment] == stage:
                 self._advance(fragment, lane, progress)
                 self._collect(fragment, lane, made)
+        if stage == self.staged.stages - 1:
+            self._moments.passed(progress)
         self._sweep()
         return made
+
+    def _take_in(self, entry: Entry, train: Train, stage: int, progress: Mapping[str, int], made: Made) -> None:
+        if stage == 0:
+            made.entries[entry.number] = made.entries.get(entry.number, 0) + len(train)
+            self._moments.arrived(entry.leaf.name, train.ts, train.arrival)
+        judged = stage == 0 and not isinstance(entry.leaf, Table)
+        self._waiting[entry.number].add(train, progress[entry.leaf.name], judged=judged)
 
     def _advance(self, fragment: int, lane: Lane, progress: Mapping[str, int]) -> None:
         for entry in self.staged.entries:
@@ -92,10 +116,16 @@ class Share:
             trains = [t for t in lane.take(outlet.name) if len(t)]
             if outlet.name in self._queries:
                 if trains:
-                    made.results[outlet.name] = self._shown(outlet.name, trains)
+                    self._deliver(outlet.name, trains, made)
             else:
                 made.progress[outlet.name] = lane.progress(outlet.name)
                 self._hand_on(outlet.name, outlet.root.kind, trains, made)
+
+    def _deliver(self, query: str, trains: Sequence[Train], made: Made) -> None:
+        made.results[query] = self._shown(query, trains)
+        due = self._moments.due(query, made.results[query].column("_timestamp").to_numpy())
+        if due is not None:
+            made.due[query] = due
 
     def _shown(self, query: str, trains: Sequence[Train]) -> pa.Table:
         root = self._queries[query].root
@@ -133,6 +163,14 @@ class Share:
             waiting = self._waiting[entry.number]
             counts.setdefault(entry.leaf.name, (waiting.late_kept, waiting.late_dropped))
         return counts
+
+    def held(self) -> dict[str, int]:
+        """Rows that wait for their instant, by stream."""
+        return {e.leaf.name: len(self._waiting[e.number]) for e in self.staged.entries_of(0)}
+
+    def lanes(self) -> Mapping[int, Lane]:
+        """The lane of each fragment that runs here."""
+        return self._lanes
 
     @property
     def closed(self) -> bool:

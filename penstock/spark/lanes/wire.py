@@ -1,7 +1,8 @@
 """Rows on their way into a lane, as Arrow tables: from the gate, or handed on by another lane.
 
-Columns: `_entry` (the number of the entry), `_ts`, `_seq`, `_arrival`, `_sign` (what is handed on only) and the columns
-of the leaf, named `<leaf>:<column>` so that rows of different leaves fit in one table.
+Columns: `_entry` (the number of the entry), `_ts`, `_seq`, `_arrival`, `_sign` (what is handed on only), `_weight`
+(after sampling drops only) and the columns of the leaf, named `<leaf>:<column>` so that rows of different leaves fit in
+one table.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import pyarrow.compute as pc
 from penstock.lane.arrow import array_of, vector_of
 from penstock.operators.columns.dictionary import Dictionaries
 from penstock.operators.columns.train import Train
+from penstock.operators.columns.vector import Array
 from penstock.plan.schema import Schema
 from penstock.spark.stages import Entry
 
@@ -57,8 +59,16 @@ def _train(table: pa.Table, entry: Entry, dictionaries: Dictionaries) -> Train:
     ts, seq, arrival = (table.column(name).to_numpy() for name in HEADERS[1:])
     columns = [vector_of(table.column(column_name(entry.leaf.name, f.name)), f.type, dictionaries) for f in schema]
     sign = table.column("_sign").to_numpy() if "_sign" in table.column_names else None
-    train = Train(columns, ts, None if sign is None or bool((sign > 0).all()) else sign, seq, arrival)
+    train = Train(columns, ts, None if sign is None or bool((sign > 0).all()) else sign, seq, arrival, _weight(table))
     return train.take(np.lexsort((seq, ts))).dense()
+
+
+def _weight(table: pa.Table) -> Array | None:
+    """The rows' weights; None where all are 1."""
+    if "_weight" not in table.column_names:
+        return None
+    weight = table.column("_weight").fill_null(1.0).to_numpy()
+    return None if bool((weight == 1).all()) else weight
 
 
 def packed(train: Train, entry: Entry, dictionaries: Dictionaries) -> pa.Table:
@@ -72,6 +82,8 @@ def packed(train: Train, entry: Entry, dictionaries: Dictionaries) -> pa.Table:
         "_arrival": pa.array(train.arrival),
         "_sign": pa.array(train.sign),
     }
+    if train.weight is not None:
+        arrays["_weight"] = pa.array(train.weight)
     for i, f in enumerate(schema):
         arrays[column_name(entry.leaf.name, f.name)] = array_of(train.column(i), f.type, dictionaries)
     return pa.table(arrays)

@@ -27,6 +27,7 @@ class PlanRecord:
     source      the number that Spark gave the source's rows; None for a batch without any
     progress    for every stream, the instant before which nothing further is stamped
     lanes       the number of lanes
+    plan        the plan in force, as `penstock.spark.plans` writes it
     """
 
     batch: int
@@ -34,6 +35,7 @@ class PlanRecord:
     network: str
     progress: Mapping[str, int]
     lanes: int
+    plan: str = ""
     format: int = FORMAT
 
 

@@ -1,0 +1,160 @@
+"""The plans of a run: the one of the next batch, what the gate takes of it, and the loop that hears of each batch.
+
+Modes: `on` drops what the loop decides, `monitor` lets it decide and reports but drops nothing, `off` does not ask it.
+A mode may be switched while the run goes: by `mode`, or by a file `mode` in the checkpoint folder.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from pyarrow import fs
+
+from penstock.control.loop import Decision, Loop
+from penstock.errors import PenstockError, unknown
+from penstock.plan.running import Plan
+from penstock.settings import Settings
+from penstock.spark.counting import Totals, delays_of
+from penstock.spark.drops import Counted, Thinner, at_gate
+from penstock.spark.events import EventLog
+from penstock.spark.plans import Plans
+from penstock.spark.stages import Staged
+from penstock.spark.state.files import Folder
+from penstock.spark.state.records import Attempt, PlanRecord
+from penstock.stats.batches import BatchStatistics
+from penstock.stats.snapshot import Snapshot
+
+MODES: Final = ("off", "monitor", "on")
+KEPT: Final = 1000
+"""Events that stay in memory, for whoever shows the run as it goes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Divided:
+    """A batch's plan as those see it who carry it out: the gate's drops, and what is written to the lanes."""
+
+    plan: Plan
+    gate: Thinner
+    lanes: str
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What became of a batch. `gate` is None where the gate dropped nothing; `timed` says whether arrivals are times of
+    this machine's clock."""
+
+    record: PlanRecord
+    attempts: Sequence[Attempt]
+    gate: Counted | None
+    seconds: Mapping[str, float]
+    processor_s: float
+    timed: bool
+
+
+class Steering:
+    """Chooses the plans of a staged network's run; `log` has the latest snapshots and decisions."""
+
+    def __init__(self, staged: Staged, loop: Loop | None, checkpoint: Folder, settings: Settings,
+                 mode: str = "on", kept: int | None = KEPT) -> None:  # fmt: skip
+        self.plans = Plans(staged.network)
+        self.loop = loop or Loop(Plan(staged.network), ())
+        self.log: deque[Snapshot | Decision] = deque(maxlen=kept)
+        self.events = EventLog(checkpoint.sub("events"), self.plans)
+        self._staged = staged
+        self._totals = Totals(staged, self.plans, settings)
+        self._divided: tuple[str, Divided] | None = None
+        self._file = _mode_file(checkpoint)
+        self._changed = 0
+        self.mode = mode
+
+    @property
+    def mode(self) -> str:
+        """One of `MODES`."""
+        return self._mode
+
+    @mode.setter
+    def mode(self, mode: str) -> None:
+        if mode not in MODES:
+            raise PenstockError(unknown("mode", mode, MODES))
+        if mode != getattr(self, "_mode", "on"):
+            self.events.note("mode", mode=mode)
+        self._mode = mode
+
+    def resume(self, written: str) -> None:
+        """Goes on with the plan of the last batch before a restart."""
+        if written:
+            self.loop.plan = self.plans.read(written)
+            self.events.note("resumed", plan=self.loop.plan.number)
+
+    def written(self) -> str:
+        """The plan of the next batch, as its record has it."""
+        self._look_for_mode()
+        plan = self.loop.plan
+        return self.plans.written(plan if self.mode == "on" else replace(plan, drops=(), shut_down=()))
+
+    def divided(self, written: str) -> Divided:
+        """A record's plan, cut between gate and lanes."""
+        if self._divided is None or self._divided[0] != written:
+            plan = self.plans.read(written)
+            mine, left = at_gate(self._staged, plan)
+            thinner = Thinner(mine, len(self._staged.entries))
+            self._divided = written, Divided(plan, thinner, self.plans.written(left))
+        return self._divided[1]
+
+    def after(self, done: Done) -> Snapshot:
+        """Counts a batch and lets the loop choose the next plan."""
+        divided = self.divided(done.record.plan)
+        delays = delays_of(done.attempts, time.time_ns() // 1000) if done.timed else ()
+        self._totals.add(done.attempts)
+        if done.gate is not None:
+            self._totals.dropped_at_gate(done.attempts, divided.gate.drops, done.gate)
+        batch = BatchStatistics(done.record.batch, 0, done.seconds, done.processor_s, delays, self.mode)
+        read = done.record.source is not None
+        snapshot = self._totals.snapshot(time.monotonic(), done.record.progress, batch, divided.plan.shut_down, read)
+        self.events.snapshot(snapshot, self.mode, divided.plan)
+        self._step(snapshot, read and self.mode != "off")
+        return snapshot
+
+    def _step(self, snapshot: Snapshot, asked: bool) -> None:
+        """Batches without rows say nothing about load, and the loop does not hear of them."""
+        if not asked:
+            self.log.append(snapshot)
+            return
+        before = len(self.loop.log)
+        self.loop.step(snapshot)
+        for event in self.loop.log[before:]:
+            self.log.append(event)
+            if isinstance(event, Decision):
+                self.events.decision(event)
+        if self.log.maxlen is not None:
+            self.loop.log.clear()
+
+    def _look_for_mode(self) -> None:
+        if self._file is None:
+            return
+        try:
+            changed = self._file.stat().st_mtime_ns
+        except FileNotFoundError:
+            return
+        if changed != self._changed:
+            self._changed = changed
+            wanted = self._file.read_text(encoding="utf-8").strip()
+            if wanted in MODES:
+                self.mode = wanted
+            else:
+                self.events.note("mode refused", mode=wanted, known=MODES)
+
+    def close(self) -> None:
+        """Ends the event log's file."""
+        self.events.close()
+
+
+def _mode_file(checkpoint: Folder) -> Path | None:
+    """The file by which somebody outside switches modes; looked for where looking costs nothing."""
+    system, path = checkpoint.open()
+    return Path(path) / "mode" if isinstance(system, fs.LocalFileSystem) else None

@@ -1,0 +1,70 @@
+"""What a batch of the pipeline was: where its time went, and how long its results took.
+
+Response time of a result = when it was delivered - max(arrival of the last input that it needed, the earliest moment
+that its window or skew bound permitted it).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+Points = tuple[int, Sequence[int]]
+"""How many instants there are, and some of them that stand for all."""
+
+
+@dataclass(frozen=True, slots=True)
+class DelayStatistics:
+    """Response times of a query's results in one batch."""
+
+    query: str
+    results: int
+    mean_s: float
+    p50_s: float
+    p99_s: float
+    largest_s: float
+
+    @classmethod
+    def of(cls, query: str, delivered_us: int, due: Sequence[Points]) -> DelayStatistics:
+        """From when results were `due`, part by part (microseconds), and when they were delivered.
+
+        >>> DelayStatistics.of("q", 3_000_000, [(2, [1_000_000, 2_000_000]), (1, [0])])
+        DelayStatistics(query='q', results=3, mean_s=2.0, p50_s=2.0, p99_s=3.0, largest_s=3.0)
+        """
+        waits = np.concatenate([delivered_us - np.asarray(points, np.float64) for _, points in due]) / 1e6
+        share = np.concatenate([np.full(len(points), count / len(points)) for count, points in due])
+        order = np.argsort(waits)
+        waits, reached = waits[order], np.cumsum(share[order])
+        count = sum(count for count, _ in due)
+        p50, p99 = (float(waits[min(int(np.searchsorted(reached, q * count - 1e-9)), len(waits) - 1)])
+                    for q in (0.5, 0.99))  # fmt: skip
+        mean = float(np.average(waits, weights=share[order]))
+        return cls(query, count, mean, p50, p99, float(waits[-1]))
+
+
+@dataclass(frozen=True, slots=True)
+class BatchStatistics:
+    """Batch `number`: the rows that came in (those that the gate dropped too), where its wall time went, the processor
+    time of all processes, and the response times of each query that had results.
+
+    seconds   plan, gate (reading, drops, exchange, crossing), lanes, state, commit, sinks
+    """
+
+    number: int
+    rows_in: int
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    processor_s: float = 0.0
+    delays: tuple[DelayStatistics, ...] = ()
+    mode: str = "on"
+
+    @property
+    def whole_s(self) -> float:
+        """From the batch's start to its end."""
+        return sum(self.seconds.values())
+
+    @property
+    def p99_s(self) -> float | None:
+        """The largest p99 of all queries; None where nothing was delivered."""
+        return max((d.p99_s for d in self.delays), default=None)
