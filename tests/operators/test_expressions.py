@@ -6,19 +6,23 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.operators.base import Context
+from penstock.operators.columns.train import Train
+from penstock.operators.columns.vector import Vector
 from penstock.operators.vector_eval import compiled, predicate, to_values
-from penstock.plan.expressions import Column, Expression, format_expression
+from penstock.plan.expressions import Column, Expression, Literal, format_expression
 from penstock.plan.fold import fold
-from penstock.plan.functions import cast, evaluate
+from penstock.plan.functions import call, cast, evaluate
 from penstock.plan.functions.casts import possible
 from penstock.plan.functions.function import Function
 from penstock.plan.functions.registry import FUNCTIONS
-from penstock.plan.types import BOOLEAN, Type
+from penstock.plan.schema import Schema
+from penstock.plan.types import BIGINT, BOOLEAN, Type
 from tests.operators.expression_cases import (
     SCHEMA,
     SKIPPED,
@@ -92,6 +96,20 @@ def test_casts_on_trains(source: Type) -> None:
     for target in TYPES:
         if possible(source, target):
             check(cast(column, target), ROWS, 50, [0, 2, 2])
+
+
+LARGEST = (1 << 63) - 1
+EDGES = (-LARGEST - 1, -LARGEST, -1, 0, 1, LARGEST)
+
+
+@pytest.mark.parametrize("function", ["+", "-"])
+@pytest.mark.parametrize("constant", EDGES)
+def test_constants_that_lead_past_64_bits(function: str, constant: int) -> None:
+    schema, context = Schema.parse("a bigint"), Context()
+    added = Literal(constant, BIGINT)
+    for expression in (call(function, Column("a", BIGINT), added), call(function, added, Column("a", BIGINT))):
+        vector = compiled(expression, schema, context)(Train([Vector(np.array(EDGES))], np.zeros(len(EDGES), np.int64)))
+        assert to_values(vector, BIGINT, context) == [evaluate(expression, {"a": a}) for a in EDGES]
 
 
 @given(expressions(BOOLEAN), rows())

@@ -26,7 +26,7 @@ class Train:
     ids       row numbers in the window store that the element lives in; None where it lives in none
     """
 
-    __slots__ = ("_arrival", "_columns", "_heads", "_ids", "_rows", "_seq", "_sign", "_ts", "_weight")
+    __slots__ = ("_arrival", "_columns", "_gathered", "_heads", "_ids", "_rows", "_seq", "_sign", "_ts", "_weight")
 
     def __init__(self, columns: Sequence[Vector], ts: Array, sign: Array | None = None, seq: Array | None = None,
                  arrival: Array | None = None, weight: Array | None = None, ids: Array | None = None, *,
@@ -40,6 +40,11 @@ class Train:
         self._ids = ids
         self._rows = rows
         self._heads = heads
+        self._gathered: dict[int, Vector] | None = None
+
+    def __getstate__(self) -> tuple[None, dict[str, object]]:
+        """Pickled without what can be gathered again."""
+        return None, {name: None if name == "_gathered" else getattr(self, name) for name in self.__slots__}
 
     @classmethod
     def empty(cls, schema: Schema) -> Train:
@@ -55,9 +60,15 @@ class Train:
         return len(self._columns)
 
     def column(self, index: int) -> Vector:
-        """Column `index`, gathered."""
-        vector = self._columns[index]
-        return vector if self._rows is None else vector.take(self._rows)
+        """Column `index`, gathered once."""
+        if self._rows is None:
+            return self._columns[index]
+        if self._gathered is None:
+            self._gathered = {}
+        found = self._gathered.get(index)
+        if found is None:
+            found = self._gathered[index] = self._columns[index].take(self._rows)
+        return found
 
     @property
     def columns(self) -> list[Vector]:

@@ -23,6 +23,8 @@ NONE: Final = -1
 MEMBER: Final = -2
 _GOLDEN: Final = np.uint64(0x9E3779B97F4A7C15)
 _HALF: Final = np.uint64(32)
+_BLOCK: Final = 128
+"""Candidates whose keys are found together."""
 
 
 @njit(cache=True)
@@ -98,31 +100,46 @@ def probe(words: Array, events: Array, start: int, heads: Array, bits: int, chai
     """Joins candidates from `start` on with the rows of their key that live at their event.
 
     Writes (candidate, place of the row) pairs and returns (next candidate, pairs written); it stops before a candidate
-    whose pairs do not fit. A row's place is its position plus `row_shift`. A pair is written before it is known whether
-    it counts: a branch that is taken at random costs more.
+    whose pairs do not fit. A row's place is its position plus `row_shift`. The keys of a block of candidates are found
+    before any ring is followed: then the reads of one candidate do not wait for those of another. A pair is written
+    before it is known whether it counts: a branch that is taken at random costs more.
     """
     count = 0
     room = len(out_row)
-    for i in range(start, len(words)):
-        word = words[i]
-        r = heads[bucket(word, bits)]
-        while r >= 0 and keys[np.uint64(r + shift)] != word:
-            r = chain[np.uint64(r)]
-        if r < 0:
-            continue
-        event, first, mark = events[i], r, count
-        while True:
-            if count == room:
-                return i, mark
-            row = np.uint64(r)
-            t = np.uint64(touch[row])
-            out_index[count] = i
-            out_row[count] = r + row_shift
-            count += (born[t] < event) & (event < died[t])
-            r = after[row]
-            if r == first:
-                break
+    standing = np.empty(_BLOCK, np.int32)
+    for low in range(start, len(words), _BLOCK):
+        high = min(low + _BLOCK, len(words))
+        find(words, low, high, heads, bits, chain, keys, shift, standing)
+        for i in range(low, high):
+            r = standing[i - low]
+            if r < 0:
+                continue
+            event, first, mark = events[i], r, count
+            while True:
+                if count == room:
+                    return i, mark
+                row = np.uint64(r)
+                t = np.uint64(touch[row])
+                out_index[count] = i
+                out_row[count] = r + row_shift
+                count += (born[t] < event) & (event < died[t])
+                r = after[row]
+                if r == first:
+                    break
     return len(words), count
+
+
+@njit(cache=True)
+def find(words: Array, low: int, high: int, heads: Array, bits: int, chain: Array, keys: Array, shift: int,
+         standing: Array) -> None:  # fmt: skip
+    """Writes to `standing`, for each word from `low` up to `high`, the row that stands for it, NONE where none does."""
+    for i in range(low, high):
+        standing[i - low] = heads[bucket(words[i], bits)]
+    for i in range(low, high):
+        r = standing[i - low]
+        while r >= 0 and keys[np.uint64(r + shift)] != words[i]:
+            r = chain[np.uint64(r)]
+        standing[i - low] = r
 
 
 @njit(cache=True)

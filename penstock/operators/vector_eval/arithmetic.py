@@ -23,15 +23,26 @@ _DATE_LIMIT: Final = 1 << 31
 def add(a: Vector, b: Vector) -> Vector:
     """a + b."""
     total = a.values + b.values
-    overflow = ((a.values ^ total) & (b.values ^ total)) < 0
+    if b.values.ndim == 0:
+        overflow = _turned(a.values, total, rising=b.values >= 0)
+    else:
+        overflow = ((a.values ^ total) & (b.values ^ total)) < 0
     return refused(total, overflow, union(a.nulls, b.nulls))
 
 
 def subtract(a: Vector, b: Vector) -> Vector:
     """a - b."""
     difference = a.values - b.values
-    overflow = ((a.values ^ b.values) & (a.values ^ difference)) < 0
+    if b.values.ndim == 0:
+        overflow = _turned(a.values, difference, rising=b.values < 0)
+    else:
+        overflow = ((a.values ^ b.values) & (a.values ^ difference)) < 0
     return refused(difference, overflow, union(a.nulls, b.nulls))
+
+
+def _turned(before: Array, after: Array, *, rising: Array) -> Array:
+    """Where one constant, added to `before`, led past the end of 64 bits: what should be larger is smaller."""
+    return after < before if rising else after > before
 
 
 def multiply(a: Vector, b: Vector) -> Vector:

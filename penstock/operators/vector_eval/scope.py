@@ -96,4 +96,4 @@ def masked(values: Array, nulls: Array | None) -> Vector:
 
 def refused(values: Array, bad: Array, nulls: Array | None) -> Vector:
     """`values`, NULL where `bad` or `nulls` is set; cheap where nothing is."""
-    return masked(values, union(nulls, bad) if bad.any() else nulls)
+    return masked(values, union(nulls, bad) if np.count_nonzero(bad) else nulls)
