@@ -7,7 +7,6 @@ happened; a batch that Spark gives again after a crash is passed over if it has 
 
 from __future__ import annotations
 
-import json
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -23,7 +22,8 @@ from penstock.plan.windows import BEGIN, END
 from penstock.settings import Settings
 from penstock.spark.counting import durable
 from penstock.spark.drops import Counted, Thinner, place_in
-from penstock.spark.lanes.courier import SCHEMA, Errand, first_stage, later_stage
+from penstock.spark.lanes.courier import Errand
+from penstock.spark.lanes.exchange import exchange
 from penstock.spark.lanes.keeper import results_of
 from penstock.spark.lanes.protocol import Request
 from penstock.spark.processor import ProcessorMeter
@@ -75,6 +75,7 @@ class Pipeline:
         self.steering = steering or Steering(staged, None, checkpoint.folder, self._settings)
         self._timed = timed
         self._processor = ProcessorMeter(spark)
+        self._exchange = exchange(spark, staged.lanes)
         self._lock = threading.Lock()
         self._last = checkpoint.last()
         if self._last is not None:
@@ -158,25 +159,15 @@ class Pipeline:
         return self._settings.skew_us if stream.within_us is None else stream.within_us
 
     def _lanes(self, plan: PlanRecord, rows: DataFrame | None) -> tuple[tuple[Attempt, ...], Counted | None]:
-        """The work of all lanes, stage after stage, as one Spark job; and what the gate dropped before it."""
-        lanes = self.staged.lanes
+        """The work of all lanes, stage after stage; and what the gate dropped before it."""
         gate = self.steering.divided(plan.plan).gate
         arriving = None if rows is None else _numbered(rows, plan.batch if gate.drops else None)
         before = {} if self._last is None else last_attempts(self._last, self.staged.stages)
-        for stage in range(self.staged.stages):
-            errand = Errand(self._request(plan, stage), before, stage == self.staged.stages - 1)
-            if stage == 0:
-                given = self._empty() if arriving is None else gate(arriving)
-                work = given.repartitionById(lanes, F.col("_lane")).mapInArrow(first_stage(errand), SCHEMA)
-            else:
-                spread = work.repartitionById(lanes, F.col("lane").cast("int"))
-                work = spread.mapInArrow(later_stage(errand), SCHEMA)
-        listed = [Attempt(**a) for row in work.collect() for a in json.loads(bytes(row["body"]))]
+        last = self.staged.stages - 1
+        errands = [Errand(self._request(plan, stage), before, stage == last) for stage in range(last + 1)]
+        listed, work = self._exchange.run(None if arriving is None else gate(arriving), errands)
         attempts = tuple(sorted(listed, key=lambda a: a.lane))
-        return attempts, None if arriving is None else _dropped(gate, work, arriving, attempts)
-
-    def _empty(self) -> DataFrame:
-        return self.spark.range(0).select(F.col("id").cast("int").alias("_lane"), F.col("id").alias("_row"))
+        return attempts, None if arriving is None or work is None else _dropped(gate, work, arriving, attempts)
 
     def _request(self, plan: PlanRecord, stage: int) -> Request:
         return Request(

@@ -26,6 +26,13 @@ FAST: Final[Mapping[str, str]] = {
     "spark.ui.showConsoleProgress": "false",
 }
 """Measured: a micro-batch of the default settings spends 79 ms before any work, one of these 31."""
+LOCAL: Final[Mapping[str, str]] = {
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
+}
+"""On one machine. Hadoop's default for local files writes a second file with checksums beside each, and starts a
+process for each to set its mode: three logs of Spark's a batch are twelve processes, or six."""
 LOGGING: Final = """
 rootLogger.level = error
 rootLogger.appenderRef.stderr.ref = stderr
@@ -65,12 +72,8 @@ def open_session(name: str, master: str, cache: Path, extra: Mapping[str, str] |
     return builder.getOrCreate()
 
 
-def _local(master: str) -> dict[str, str]:
-    return (
-        {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
-        if master.startswith("local")
-        else {}
-    )
+def _local(master: str) -> Mapping[str, str]:
+    return LOCAL if master.startswith("local") else {}
 
 
 def _logging(cache: Path) -> dict[str, str]:

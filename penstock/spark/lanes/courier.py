@@ -51,32 +51,36 @@ class Errand:
         return replace(self.request, lane=lane, before=self.before.get(lane))
 
 
-def first_stage(errand: Errand) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """The courier of the rows that the gate sends."""
+def first_stage(
+    errand: Errand, lane: int | None = None
+) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """The courier of the rows that the gate sends to `lane`; None: to the lane that the Spark task stands for."""
 
     def courier(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        started = time.thread_time()
+        started = time.thread_time() if lane is None else None
         listed = [b for b in batches if b.num_rows]
         body = to_bytes(_placed(pa.Table.from_batches(listed), errand.request.batch)) if listed else b""
-        yield from _answers(errand, errand.to(_partition()), body, [], started)
+        yield from _answers(errand, errand.to(_partition() if lane is None else lane), body, [], started)
 
     return courier
 
 
-def later_stage(errand: Errand) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """The courier of the rows that lanes hand on."""
+def later_stage(
+    errand: Errand, lane: int | None = None
+) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """The courier of the rows that lanes hand on to `lane`; None: to the lane that the Spark task stands for."""
 
     def courier(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        started = time.thread_time()
+        started = time.thread_time() if lane is None else None
         rows = [row for batch in batches for row in batch.to_pylist()]
-        lane = _partition()
+        own = _partition() if lane is None else lane
         controls = [json.loads(r["body"]) for r in rows if r["kind"] == "control"]
-        mine = next(c for c in controls if c["lane"] == lane)
+        mine = next(c for c in controls if c["lane"] == own)
         earlier = [a["attempt"] for a in mine["attempts"]]
         tables = [from_bytes(r["body"]) for r in rows if r["kind"] == "rows"]
         body = to_bytes(pa.concat_tables(_in_order(tables), promote_options="default")) if tables else b""
         progress = {**errand.request.progress, **_least(controls)}
-        request = replace(errand.to(lane), before=earlier[-1], earlier=tuple(earlier), progress=progress)
+        request = replace(errand.to(own), before=earlier[-1], earlier=tuple(earlier), progress=progress)
         yield from _answers(errand, request, body, mine["attempts"], started)
 
     return courier
@@ -117,10 +121,11 @@ def _least(controls: list[dict[str, Any]]) -> dict[str, int]:
 
 
 def _answers(
-    errand: Errand, request: Request, body: bytes, earlier: list[Any], started: float
+    errand: Errand, request: Request, body: bytes, earlier: list[Any], started: float | None
 ) -> Iterator[pa.RecordBatch]:
     head, content = _ask(request, body)
-    head["attempt"]["counters"]["courier_s"] = round(time.thread_time() - started, 6)
+    own_s = 0.0 if started is None else time.thread_time() - started
+    head["attempt"]["counters"]["courier_s"] = round(own_s, 6)
     attempts = [*earlier, head["attempt"]]
     if errand.last:
         yield _batch([(request.lane, "attempt", json.dumps(attempts).encode())])

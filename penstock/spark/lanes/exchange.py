@@ -1,0 +1,112 @@
+"""How a batch's rows get from the gate to the lanes, and what lanes hand on from one to the other.
+
+**Shuffle**: Spark's own exchange; couriers are tasks in its Python workers, on whatever machine they run. **Hand**:
+where the lanes are on the driver's machine the driver takes the gate's rows as Arrow and hands them to the lanes'
+servers itself, by threads. It is the same courier and the same servers, without a shuffle, a second stage of tasks and
+the way through Python workers. `docs/decisions/exchange-by-hand.md` has the measurements.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any, Protocol, cast
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from penstock.spark.lanes.courier import SCHEMA, Errand, first_stage, later_stage
+from penstock.spark.state.records import Attempt
+
+
+class Exchange(Protocol):
+    """Takes rows to lanes."""
+
+    def run(self, given: DataFrame | None, errands: Sequence[Errand]) -> tuple[list[Attempt], DataFrame | None]:
+        """Runs all stages of a batch over the rows that the gate gives (None: there are none), one errand a stage: the
+        lanes' attempts, and the frame whose plan Spark has run."""
+
+
+@dataclass(slots=True)
+class Shuffle:
+    """By Spark, for lanes on any machine."""
+
+    spark: SparkSession
+    lanes: int
+
+    def run(self, given: DataFrame | None, errands: Sequence[Errand]) -> tuple[list[Attempt], DataFrame | None]:
+        """See `Exchange`."""
+        if given is None:
+            given = self.spark.range(0).select(F.col("id").cast("int").alias("_lane"), F.col("id").alias("_row"))
+        work = given.repartitionById(self.lanes, F.col("_lane")).mapInArrow(first_stage(errands[0]), SCHEMA)
+        for errand in errands[1:]:
+            spread = work.repartitionById(self.lanes, F.col("lane").cast("int"))
+            work = spread.mapInArrow(later_stage(errand), SCHEMA)
+        return [a for row in work.collect() for a in _attempts(bytes(row["body"]))], work
+
+
+@dataclass(slots=True)
+class Hand:
+    """By the driver, for lanes on its own machine."""
+
+    lanes: int
+    threads: ThreadPoolExecutor = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.threads = ThreadPoolExecutor(self.lanes, "penstock-courier")
+
+    def run(self, given: DataFrame | None, errands: Sequence[Errand]) -> tuple[list[Attempt], DataFrame | None]:
+        """See `Exchange`."""
+        rows = [] if given is None else cast(Any, given)._collect_as_arrow()
+        parts = split(rows, self.lanes)
+        answers = self._stage(lambda lane: first_stage(errands[0], lane)(parts[lane]))
+        for errand in errands[1:]:
+            answers = self._later(errand, answers)
+        bodies = pa.concat_tables(pa.Table.from_batches(listed) for listed in answers).column("body")
+        return [a for body in bodies.to_pylist() for a in _attempts(body)], given
+
+    def _later(self, errand: Errand, answers: Sequence[list[pa.RecordBatch]]) -> list[list[pa.RecordBatch]]:
+        parts = split([b for listed in answers for b in listed], self.lanes, "lane")
+        return self._stage(lambda lane: later_stage(errand, lane)(parts[lane]))
+
+    def _stage(self, courier: Courier) -> list[list[pa.RecordBatch]]:
+        return list(self.threads.map(lambda lane: list(courier(lane)), range(self.lanes)))
+
+
+class Courier(Protocol):
+    """One lane's courier, with its rows."""
+
+    def __call__(self, lane: int) -> Iterator[pa.RecordBatch]:
+        """What it brings back."""
+
+
+def split(batches: Sequence[pa.RecordBatch], lanes: int, column: str = "_lane") -> list[list[pa.RecordBatch]]:
+    """The rows of each lane, in their order.
+
+    >>> [part[0].num_rows if part else 0 for part in split([pa.record_batch({"_lane": [1, 1, 0]})], 3)]
+    [1, 2, 0]
+    """
+    if not batches or lanes == 1:
+        return [list(batches), *([] for _ in range(lanes - 1))]
+    whole = pa.Table.from_batches(batches).combine_chunks()
+    lane = whole.column(column).to_numpy()
+    order = np.argsort(lane.astype(np.int16), kind="stable")
+    ends = np.cumsum(np.bincount(lane, minlength=lanes))
+    rows = whole.take(pa.array(order))
+    return [
+        rows.slice(end - n, n).to_batches() if n else [] for end, n in zip(ends, np.diff(ends, prepend=0), strict=True)
+    ]
+
+
+def _attempts(body: bytes) -> list[Attempt]:
+    return [Attempt(**a) for a in json.loads(body)]
+
+
+def exchange(spark: SparkSession, lanes: int) -> Exchange:
+    """The one that suits where Spark runs: all in the driver's own process (`local[...]`), or elsewhere."""
+    master = str(spark.sparkContext.master)
+    return Hand(lanes) if master == "local" or master.startswith("local[") else Shuffle(spark, lanes)
