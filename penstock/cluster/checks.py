@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
 from penstock.cluster.topology import Topology, node_edges, query_ends
 from penstock.errors import Diagnostic, PenstockError, Span, unknown
+
+# Larger costs, selectivities, weights, capacities and rates are slips of the pen; their products stay finite numbers.
+LARGEST = 1e60
 
 Path: TypeAlias = tuple[str | int, ...]
 Place: TypeAlias = Callable[[Path], Span | None]
@@ -74,19 +76,19 @@ def _names(topology: Topology) -> Iterator[Problem]:
 
 def _numbers(topology: Topology) -> Iterator[Problem]:
     for node in topology.nodes:
-        if not math.isfinite(node.capacity) or node.capacity < 0:
+        if not 0 <= node.capacity <= LARGEST:
             yield ("nodes", node.name, "capacity"), _number(f"capacity of node '{node.name}'", node.capacity)
     for operator in topology.operators:
         for field, value in (("cost", operator.cost), ("selectivity", operator.selectivity)):
-            if not math.isfinite(value) or value < 0:
+            if not 0 <= value <= LARGEST:
                 yield ("operators", operator.name, field), _number(f"{field} of operator '{operator.name}'", value)
     for query in topology.queries:
-        if not math.isfinite(query.weight) or query.weight < 0:
+        if not 0 <= query.weight <= LARGEST:
             yield ("queries", query.name, "weight"), _number(f"weight of query '{query.name}'", query.weight)
 
 
 def _number(what: str, value: float) -> Diagnostic:
-    return Diagnostic(f"{what} is {value:g}", help="it must be a finite number, zero or more")
+    return Diagnostic(f"{what} is {value:g}", help=f"it must be a number from 0 to {LARGEST:g}")
 
 
 def _references(topology: Topology) -> Iterator[Problem]:
@@ -150,21 +152,17 @@ def _ends(topology: Topology) -> Iterator[Problem]:
 
 def _cycle(edges: dict[str, list[str]]) -> list[str]:
     """A closed walk along `edges`, first name repeated at the end, or nothing."""
-    state: dict[str, int] = {}
-    trail: list[str] = []
-
-    def visit(name: str) -> list[str]:
-        if state.get(name) == 1:
-            return [*trail[trail.index(name) :], name]
-        if state.get(name) == 2 or name not in edges:
-            return []
-        state[name] = 1
-        trail.append(name)
-        for following in edges[name]:
-            if found := visit(following):
-                return found
-        trail.pop()
-        state[name] = 2
-        return []
-
-    return next((found for name in edges if (found := visit(name))), [])
+    done: set[str] = set()
+    for start in edges:
+        trail, following = [start], [iter(edges[start])]
+        while trail and start not in done:
+            name = next(following[-1], None)
+            if name is None:
+                done.add(trail.pop())
+                following.pop()
+            elif name in trail:
+                return [*trail[trail.index(name) :], name]
+            elif name not in done and name in edges:
+                trail.append(name)
+                following.append(iter(edges[name]))
+    return []

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from penstock.cluster.exchange import Exchange
 from penstock.cluster.flows import FlowModel
+from penstock.cluster.messages import Version
 from penstock.cluster.peer import Agreement
 from penstock.cluster.pivots import Dictionary
 from penstock.cluster.replay import replay
@@ -52,7 +53,8 @@ class DistributedPlanner:
         for name in reversed(self.order):
             peer = self.exchange.peers[name]
             for parent in peer.fragment.upstream:
-                self.exchange.peers[parent].reported[name] = (peer.sequence, peer.rates_below())
+                turn = Version(peer.epoch, peer.sequence)
+                self.exchange.peers[parent].reported[name] = (turn, peer.rates_below())
 
     def choose(self, rates: Mapping[str, float] | Sequence[float]) -> Selection:
         """What `select` does, with the score, and the optimum that only a coordinator knows."""

@@ -86,6 +86,9 @@ def local_plan(
     per_stream = np.bincount(fit.stream_of, weights, len(fit.streams))
     count = len(flows.entries)
     passing = np.concatenate([per_stream[:count], weights @ fit.rows.plans])
+    load, capacity = float(flows.loads @ passing), float(fit.capacities[0])
+    if load > capacity:
+        passing *= capacity / load
     reaching = flows.gains @ passing
     reaching[:count] += rates[:count]
     sent = dict(zip(flows.sending, (flows.sent @ passing).tolist(), strict=True))

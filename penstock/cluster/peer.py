@@ -5,6 +5,8 @@ What keeps it right whatever the network does:
 
 - a table replaces another only if its version is higher; a delta applies only to the very version it was made from,
   otherwise the parent asks for the whole table;
+- a child that came back knowing less than its parent remembers of it takes an epoch above the parent's, so its old
+  messages, however late, neither replace its new ones nor keep an old table in use;
 - the child repeats what was not acknowledged at every tick, so lost messages are made up for;
 - a child that has been silent for `silence_s` counts as free, and this node sheds for itself alone; the child
   protects itself, since every node chooses from its own table for the rates that really arrive;
@@ -70,7 +72,7 @@ class Peer:
         self.agreement, self.epoch = agreement, epoch
         self.held: dict[str, Held] = {}
         self.heard_at: dict[str, float] = {}
-        self.reported: dict[str, tuple[int, Mapping[str, float]]] = {}
+        self.reported: dict[str, tuple[Version, Mapping[str, float]]] = {}
         self.images: dict[int, Fit] = {}
         self.acked: int | None = None
         self.sequence = 0
@@ -163,9 +165,11 @@ class Peer:
 
     def _heard(self, message: Beat, now: float) -> list[Message]:
         """A child lives: note its rates, take its table into use again, and ask for the table if ours is old."""
-        child = message.sender
-        if message.sequence > self.reported.get(child, (-1, {}))[0]:
-            self.reported[child] = (message.sequence, message.rates)
+        child, turn = message.sender, Version(message.version.epoch, message.sequence)
+        last, _ = self.reported.get(child, (None, {}))
+        if last is not None and not last < turn:
+            return [Ack(self.fragment.node, child, Version(last.epoch, 0))] if turn.epoch < last.epoch else []
+        self.reported[child] = (turn, message.rates)
         held = self.held.get(child)
         if held is None or held.version < message.version:
             return [Ack(self.fragment.node, child, None if held is None else held.version)]
@@ -175,6 +179,8 @@ class Peer:
     def _acknowledged(self, message: Ack) -> list[Message]:
         """The parent says what it holds: forget older images; if it lacks the newest, send that."""
         version = message.version
+        if version is not None and version.epoch > self.epoch:
+            self.epoch = version.epoch + 1
         if version is None or version.epoch != self.epoch or version.number not in self.images:
             if version is not None and version.epoch == self.epoch and version.number < (self.acked or 0):
                 return []

@@ -115,7 +115,9 @@ def _replaced(
         return False
     weights = _best_mix(scores[others] + bonus, loads[others], loads[j])
     whole = bonus == 0.0 or weights.sum() >= 1.0 - ROUNDING
-    return whole and _hand_over(scores, promises, others, weights, promises[j], epsilon)
+    whole = whole and weights.sum() <= 1.0 + ROUNDING
+    fits = (weights @ loads[others] <= loads[j] + ROUNDING * loads.max(axis=0)).all()
+    return whole and fits and _hand_over(scores, promises, others, weights, promises[j], epsilon)
 
 
 @njit(cache=True)
@@ -133,7 +135,7 @@ def _best_mix(scores: Floats, loads: Floats, limits: Floats) -> Floats:
         matrix[n, 0] = -loads[0, n] / size
         for k in range(1, count):
             matrix[n, k] = (loads[k, n] - loads[0, n]) / size
-    values, _ = optimise(matrix, cost, fixed, sloped, np.ones(1))
+    values, _, _, _ = optimise(matrix, cost, fixed, sloped, np.ones(1), np.arange(count + nodes + 1))
     weights = values[:count].copy()
     weights[0] = values[count + nodes]
     return weights

@@ -54,13 +54,22 @@ def parse_topology(text: str, source: str = "<topology>") -> Topology:
             tuple(_operator(e) for e in _entries(parts.get("operators"), "operators")),
             tuple(_query(e) for e in _entries(parts.get("queries"), "queries")),
         )
-    except yaml.MarkedYAMLError as problem:
-        mark = problem.problem_mark
-        span = None if mark is None else Span(mark.index, mark.index + 1)
-        raise PenstockError(Diagnostic(f"not YAML: {problem.problem}", span), text=text, source=source) from None
+    except (yaml.YAMLError, RecursionError) as problem:
+        raise PenstockError(_not_yaml(problem), text=text, source=source) from None
     except PenstockError as problem:
         raise problem.located(text, source) from None
     return checked(topology, lambda route: _place(root, route), text, source)
+
+
+def _not_yaml(problem: Exception) -> Diagnostic:
+    """What the parser said, and where."""
+    if isinstance(problem, yaml.MarkedYAMLError):
+        mark = problem.problem_mark
+        return Diagnostic(f"not YAML: {problem.problem}", None if mark is None else Span(mark.index, mark.index + 1))
+    if isinstance(problem, yaml.reader.ReaderError):
+        span = Span(problem.position, problem.position + 1)
+        return Diagnostic(f"not YAML: the character U+{problem.character:04X}", span)
+    return Diagnostic("not YAML that can be read: it is nested too deeply")
 
 
 @dataclass(frozen=True, slots=True)

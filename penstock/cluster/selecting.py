@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from penstock.cluster.flows import Floats, FlowModel
+from penstock.cluster.lp import solve
 from penstock.cluster.pivots import Dictionary, dictionary, minimise_loss
 
 
@@ -30,6 +31,6 @@ def filling_rates(loads: Floats, capacities: Floats) -> Floats:
 
 
 def best_flows(model: FlowModel, tableau: Dictionary, rates: Floats) -> Floats:
-    """The flows past each location in the optimal plan at `rates`."""
-    values, _ = minimise_loss(tableau, rates)
-    return values[len(model.locations) + len(model.nodes) :]
+    """The flows past each location in the optimal plan at `rates`; where pivots lose their way, HiGHS finds them."""
+    values, _, certain = minimise_loss(tableau, rates)
+    return values[len(model.locations) + len(model.nodes) :] if certain else solve(model, rates).flows

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
+from penstock.cluster.checks import LARGEST
 from penstock.cluster.flows import Floats, FlowModel
 from penstock.errors import Diagnostic, PenstockError, unknown
 
@@ -37,8 +38,8 @@ def as_rates(inputs: Sequence[str], rates: Mapping[str, float] | Sequence[float]
         raise PenstockError(unknown("input", str(next(n for n in rates if n not in inputs)), inputs))
     if len(given) != len(inputs):
         raise PenstockError(Diagnostic(f"{len(given)} rates for {len(inputs)} inputs: {', '.join(inputs)}"))
-    if not all(0 <= rate < math.inf for rate in given):
-        raise PenstockError(Diagnostic("a rate must be a finite number, zero or more", notes=(f"given: {rates}",)))
+    if not all(0 <= rate <= LARGEST for rate in given):
+        raise PenstockError(Diagnostic(f"a rate must be a number from 0 to {LARGEST:g}", notes=(f"given: {rates}",)))
     return np.array(given, dtype=float)
 
 
@@ -80,9 +81,12 @@ def _fitting(loads: Floats, capacities: Floats, total: Floats, flows: Floats, ra
 
 
 def as_drops(nodes: Sequence[str], places: Sequence[tuple[str, str]], keeps: Floats) -> dict[str, dict[str, float]]:
-    """Per node, the share dropped at each of its locations where anything is."""
+    """Per node, the share dropped at each of its locations where anything is, rounded up: a share next to 1 has few
+    digits left for what is kept.
+    """
     drops: dict[str, dict[str, float]] = {node: {} for node in nodes}
     for (node, name), kept in zip(places, keeps.tolist(), strict=True):
         if kept < 1.0 - ROUNDING:
-            drops[node][name] = 1.0 - kept
+            share = 1.0 - kept
+            drops[node][name] = share if 1.0 - share <= kept else math.nextafter(share, 1.0)
     return drops

@@ -131,15 +131,14 @@ def operator_order(topology: Topology) -> tuple[Operator, ...]:
     """The operators, each after everything it reads. A topology must be free of cycles (`checks.checked`)."""
     by_name = {o.name: o for o in topology.operators}
     done: dict[str, Operator] = {}
-
-    def visit(operator: Operator) -> None:
-        for stream in operator.inputs:
-            if stream in by_name and stream not in done:
-                visit(by_name[stream])
-        done.setdefault(operator.name, operator)
-
-    for operator in topology.operators:
-        visit(operator)
+    waiting = list(reversed(topology.operators))
+    while waiting:
+        operator = waiting[-1]
+        before = [by_name[s] for s in operator.inputs if s in by_name and s not in done]
+        if before:
+            waiting += reversed(before)
+        else:
+            done.setdefault(waiting.pop().name, operator)
     return tuple(done.values())
 
 

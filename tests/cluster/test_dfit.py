@@ -14,11 +14,11 @@ from penstock.cluster.checks import checked
 from penstock.cluster.distributed import steady_state
 from penstock.cluster.exchange import Exchange, one_parent_each
 from penstock.cluster.flows import compile_flows
-from penstock.cluster.messages import Ack, Table, ordered, public
+from penstock.cluster.messages import Ack, Beat, Table, Version, ordered, public
 from penstock.cluster.peer import Agreement
 from penstock.cluster.replay import replay
 from penstock.cluster.selecting import filling_rates
-from penstock.cluster.topology import Node, node_edges, node_order
+from penstock.cluster.topology import Input, Node, Operator, node_edges, node_order
 from penstock.errors import PenstockError
 from tests.cluster.networks import figure_5_1, random_topology, two_chains
 from tests.cluster.oracle import optimum
@@ -221,6 +221,51 @@ def test_a_delta_on_another_base_is_refused_and_the_whole_table_asked_for():
     assert "B" not in exchange.peers["A"].held
     (whole,) = exchange.peers["B"].receive(answer[0], 0.0)
     assert whole.base is None
+
+
+def test_rates_of_a_restarted_node_count_at_once():
+    """It counts its beats from the start again; the parent must not wait until it is past the old count."""
+    chains = two_chains((1.0, 2.0), (3.0, 1.0))
+    below = Input("late", "B"), Operator("l", "B", 1.0, 1.0, ("late",))
+    exchange = settled(replace(chains, inputs=(*chains.inputs, below[0]), operators=(*chains.operators, below[1])))
+    for rate, beats in ((0.9, 9), (0.1, 1)):
+        exchange.measure({"r0": 1.0, "r1": 1.0, "late": rate})
+        exchange.settle(beats=beats)
+        assert exchange.peers["A"].rates_below()["late"] == rate
+        exchange.restart("B")
+
+
+def test_a_node_that_leaves_and_comes_back_outdoes_its_own_late_messages():
+    """The table and the beat of its former life arrive after it came back; they must neither stay nor go round."""
+    exchange = settled(figure_5_1())
+    for _ in range(3):
+        exchange.restart("B")
+    table, beat = exchange.peers["B"]._send()[0], exchange.peers["B"].tick(0.0)[-1]
+    joined = figure_5_1()
+    alone = replace(joined, nodes=joined.nodes[:1], operators=tuple(replace(o, node="A") for o in joined.operators))
+    exchange.change(alone)
+    exchange.settle()
+    exchange.link = lambda message: None
+    exchange.change(figure_5_1(costs_b=(3.0, 2.0)))
+    parent = exchange.peers["A"]
+    exchange.link = lambda message: 0.0
+    for late in (beat, table, beat):
+        exchange._post(parent.receive(late, exchange.now))
+    assert parent.held["B"].version == table.version
+    exchange.settle(beats=3)
+    assert parent.held["B"].version.epoch > table.version.epoch
+    assert_same(parent.fit, node_fits(exchange.topology, 0.0)["A"])
+
+
+def test_an_older_beat_is_no_sign_of_life():
+    exchange = settled(figure_5_1(), silence_s=3.0)
+    parent = exchange.peers["A"]
+    version = parent.held["B"].version
+    first, second = (Beat("B", "A", version, n, {}) for n in (8, 9))
+    parent.receive(second, 1.0)
+    parent.receive(first, 100.0)
+    parent.receive(Beat("B", "A", Version(version.epoch, version.number + 1), 10, {}), 100.0)
+    assert parent.heard_at["B"] == 1.0
 
 
 def test_while_a_neighbour_is_silent_both_shed_for_themselves():

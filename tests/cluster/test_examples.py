@@ -44,9 +44,9 @@ def test_table_5_1(kept, load_a, through_a, load_b, through_b):
 
 @pytest.mark.parametrize("method", ["c-fit", "d-fit", "solver"])
 def test_table_5_1_optimum_is_plan_4(method):
-    selection = plan(figure_5_1(), 0.5, method).choose({"r1": 1.0, "r2": 1.0})
+    selection = plan(figure_5_1(), 2, method).choose({"r1": 1.0, "r2": 1.0})
     assert selection.optimum == pytest.approx(3 / 5)
-    assert selection.score == pytest.approx(3 / 5, rel=0.005)
+    assert selection.score == pytest.approx(3 / 5, rel=0.02)
     if method != "solver":
         assert selection.drops["A"] == {"r1": pytest.approx(4 / 5), "r2": pytest.approx(3 / 5)}
 

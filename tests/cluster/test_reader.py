@@ -76,6 +76,9 @@ def test_mistakes_are_placed(line, said):
         ("nodes: {A: -1}\ninputs: {r: }\noperators: {f: {node: A, cost: 1, from: r}}", "capacity of node 'A' is -1"),
         ("nodes: {A: .inf}\ninputs: {r: }\noperators: {f: {node: A, cost: 1, from: r}}", "capacity of node 'A'"),
         ("nodes: {A: 1\n", "not YAML"),
+        ("nodes: {A: 1}\x00", "not YAML: the character U.0000"),
+        ("[" * 3000, "nested too deeply"),
+        ("nodes: {A: 1e99}\ninputs: {r: }\noperators: {f: {node: A, cost: 1, from: r}}", "capacity of node 'A' is"),
         ("- A", "must be a mapping"),
         ("nodes: {A: 1}\ninputs: {r: , s: }\noperators: {f: {node: A, cost: 1, from: r}}",
          "no operator reads input 's'"),
@@ -91,6 +94,14 @@ def test_mistakes_are_placed(line, said):
 def test_mistakes_are_explained(text, said):
     with pytest.raises(PenstockError, match=".*" + said.replace("->", "-.")):
         parse_topology(text, "t.yaml")
+
+
+def test_long_chains_and_long_cycles_are_read():
+    head = "nodes: {A: 1}\ninputs: {r: }\noperators:\n"
+    lines = [f"  o{i}: {{node: A, cost: 0.001, from: o{i - 1}}}\n" for i in range(1, 1200)]
+    assert len(parse_topology(f"{head}  o0: {{node: A, cost: 1, from: r}}\n{''.join(lines)}").operators) == 1200
+    with pytest.raises(PenstockError, match="operators feed each other in a cycle: o0 <- o1199"):
+        parse_topology(f"{head}  o0: {{node: A, cost: 1, from: [r, o1199]}}\n{''.join(lines)}")
 
 
 def test_a_missing_file_is_named():

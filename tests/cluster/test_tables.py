@@ -11,10 +11,10 @@ from penstock.cluster.central import node_fits, whole_fit
 from penstock.cluster.complement import Branch, local_plan
 from penstock.cluster.flows import compile_flows
 from penstock.cluster.limits import useful_rates
-from penstock.cluster.lp import solve
+from penstock.cluster.lp import maximum, solve
 from penstock.cluster.messages import delta, ordered, part, patched, public
 from penstock.cluster.mixing import mixer
-from penstock.cluster.pivots import minimise_loss
+from penstock.cluster.pivots import minimise_loss, optimise
 from penstock.cluster.points import Points, changed_share, leaf_points, mapped_back_split, merged, undominated
 from penstock.cluster.pruning import pruned
 from penstock.cluster.quadtree import owners, quadtree
@@ -110,7 +110,7 @@ def test_pivots_agree_with_highs():
 
 def test_score_lost_is_what_the_dropped_tuples_scored():
     model = compile_flows(two_chains((1.0, 2.0), (3.0, 1.0)))
-    values, loss = minimise_loss(flow_dictionary(model), np.ones(2))
+    values, loss, _ = minimise_loss(flow_dictionary(model), np.ones(2))
     assert loss == pytest.approx(2 - 0.6)
     assert values[:2].tolist() == pytest.approx([0.8, 0.6])
 
@@ -186,3 +186,57 @@ def test_repeated_keys_are_told_apart():
     keys = distinct(np.array([7, 3, 7, 7, 3], dtype=np.uint64))
     assert len(set(keys.tolist())) == 5
     assert keys[[0, 1]].tolist() == [7, 3]
+
+
+def badly_scaled(rng, rows, nodes):
+    """Scores, loads and capacities that span many orders of magnitude, as chains of selectivities make them."""
+    loads = 10.0 ** rng.uniform(-4, 3, (rows, nodes)) * (rng.random((rows, nodes)) < 0.7)
+    return 10.0 ** rng.uniform(-6, 1, rows), loads, 10.0 ** rng.uniform(-2, 2, nodes)
+
+
+def test_badly_scaled_mixes_are_the_best_and_fit():
+    rng = np.random.default_rng(12)
+    for _ in range(150):
+        scores, loads, capacities = badly_scaled(rng, 12, 3)
+        stream_of = np.sort(np.append([0, 1, 2], rng.integers(0, 3, 9)))
+        rates = 10.0 ** rng.uniform(-4, 4, 3)
+        mix = mixer(scores, loads, stream_of, capacities, 3).mix(rates)
+        assert (mix @ loads <= capacities * (1 + 1e-6)).all()
+        assert (np.bincount(stream_of, mix, 3) <= rates * (1 + 1e-12)).all()
+        best, _ = maximum(
+            scores * rates[stream_of] / (scores * rates[stream_of]).max(),
+            np.vstack([loads.T * rates[stream_of] / capacities[:, None], np.eye(3)[:, stream_of]]),
+            np.ones(6),
+        )
+        assert mix @ scores >= (1 - 1e-6) * float(best * rates[stream_of] @ scores)
+
+
+def test_where_pivots_lose_their_way_highs_decides():
+    rng = np.random.default_rng(13)
+    for _ in range(20):
+        table = whole_fit(random_topology(rng), 0.0).mixer()
+        rates = np.minimum(rng.exponential(1.0, len(table.tops)), table.tops)
+        assert table._by_highs(rates) @ table.scores == pytest.approx(table.mix(rates) @ table.scores, rel=1e-6)
+
+
+def test_a_basis_is_made_afresh():
+    """Starting from the names of the optimum, there is nothing left to do."""
+    rng, sure = np.random.default_rng(14), 0
+    for _ in range(30):
+        tableau = flow_dictionary(compile_flows(random_topology(rng)))
+        given = (
+            tableau.matrix,
+            tableau.cost,
+            tableau.fixed,
+            tableau.sloped,
+            10.0 * rng.random(tableau.sloped.shape[1]),
+        )
+        values, loss, names, certain = optimise(*given, np.arange(sum(tableau.matrix.shape)))
+        again, same, kept, _ = optimise(*given, names)
+        if not certain:
+            continue
+        assert same == pytest.approx(loss)
+        assert again == pytest.approx(values, abs=1e-9 * values.max())
+        assert set(kept[len(tableau.cost) :]) == set(names[len(tableau.cost) :])
+        sure += 1
+    assert sure > 15
