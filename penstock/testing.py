@@ -13,6 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple, Protocol
 
+from penstock.control.excess import Excess, Order
+from penstock.control.loop import Loop
 from penstock.control.steer import Wishes, steer
 from penstock.cql import compile_script
 from penstock.errors import Diagnostic, PenstockError, unknown
@@ -92,6 +94,10 @@ def evaluate(
     `batches` are rows a batch (an int, a list of ints, None for one batch), `lanes` how many lanes share the work,
     `engine` is "lane", "reference" or "spark". The end of the events is the end of time, unless `close` is False: then
     time stands right after the last event.
+
+    `shed` is {"policy": a name in `penstock.shed.POLICIES`, "excess": the share of the network's load that must go,
+    "mode": "off", "monitor" or "on"}. The load is what the network needs for this input (its first `REHEARSED` events):
+    delay boxes at what they state, every other operator alike. The reference gives the exact answer.
     """
     _refuse(engine, others)
     wishes = Wishes(shed, filters, controller, clock, seed)
@@ -100,17 +106,17 @@ def evaluate(
     given = [*_loaded(inputs), *_arriving(inputs, list(events))]
     streams = [_bounded(s, given) for s in inputs.streams.values()]
     until = END if close else max([BEGIN, *(a.ts for a in given)]) + 1
+    job = Job(network, streams, list(inputs.relations.values()), given, _sizes(batches), until)
+    steering = steer(network, wishes, lambda: _rehearsed(job))
     if engine == "reference":
         found = reference.evaluate(network, streams, given, until)
-        return Result({q.name: _shown(found[q.name], q.root.schema) for q in network.queries}, Snapshot(1, 0.0))
-    steering = steer(network, wishes)
-    job = Job(network, streams, list(inputs.relations.values()), given, _sizes(batches), until)
+        return Result({q.name: _shown(found[q.name], q.root.schema) for q in network.queries}, _nothing_shed(wishes))
     if engine == "spark":
         from penstock.spark import kit
 
         return _result(network, kit.run(job, lanes, steering))
     on = Lane(network, scheduler=scheduler) if lanes == 1 else Lanes(network, lanes, scheduler=scheduler)
-    return _result(network, run(job, on, steering))
+    return _result(network, run(job, on, steering), steering)
 
 
 def net(elements: Iterable[Element]) -> dict[tuple[int, tuple[Any, ...]], int]:
@@ -133,6 +139,8 @@ def _hashable(value: Any) -> Any:
 
 
 NAN: Final = float("nan")
+REHEARSED: Final = 20_000
+"""Events of the input that tell, before the run, what the network's load is."""
 ENGINES: Final = ("lane", "reference", "spark")
 
 
@@ -212,9 +220,24 @@ def _sizes(batches: int | Sequence[int] | None) -> Sequence[int] | int | None:
     return batches
 
 
-def _result(network: Network, outcome: Outcome) -> Result:
+def _rehearsed(job: Job) -> Snapshot:
+    """The job, or its beginning, at work without drops."""
+    start = job.given[:REHEARSED]
+    until = job.until if len(start) == len(job.given) else start[-1].ts + 1
+    return run(replace(job, given=start, sizes=None, until=until), Lane(job.network)).log[-1]
+
+
+def _nothing_shed(wishes: Wishes) -> Snapshot:
+    """What is said of an engine that never sheds."""
+    return Snapshot(1, 0.0, shortfall=Order.of(wishes.shed).excess if wishes.shed is not None else 0.0)
+
+
+def _result(network: Network, outcome: Outcome, steering: Loop | None) -> Result:
     shown = {q.name: _shown(outcome.elements[q.name], q.root.schema) for q in network.queries}
-    return Result(shown, outcome.log[-1], outcome.log)
+    if steering is None:
+        return Result(shown, outcome.log[-1], outcome.log)
+    short = sum(s.shortfall for s in steering.strategies if isinstance(s, Excess))
+    return Result(shown, replace(outcome.log[-1], shortfall=short), steering.log)
 
 
 def _shown(elements: Iterable[tuple[int, int, Row]], schema: Schema) -> list[Element]:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Final, Protocol
 
-from penstock.plan.running import Change, Plan
+from penstock.plan.running import Change, Plan, SetDrops, ShutDown
 from penstock.stats.snapshot import Snapshot
 
 
@@ -57,6 +57,10 @@ class Decision:
     plan: int
 
 
+MODES: Final = ("off", "monitor", "on")
+"""Shedding off: nothing is dropped and nothing decided; monitor: decided and reported, nothing dropped; on."""
+
+
 class Open:
     """The gate that lets everything pass."""
 
@@ -68,23 +72,31 @@ class Open:
 @dataclass(slots=True)
 class Loop:
     """`plan` is the one in force; `log` has every snapshot and decision in order: the only input of whoever shows
-    them."""
+    them. `mode` says whether anything is shed (see `MODES`), and may be switched at any time."""
 
     plan: Plan
     strategies: Sequence[Strategy]
     gate: Gate = field(default_factory=Open)
     log: list[Snapshot | Decision] = field(default_factory=list)
+    mode: str = "on"
 
     def step(self, snapshot: Snapshot) -> Plan:
         """The plan to run from now on."""
         self.log.append(snapshot)
+        if self.mode != "on" and (self.plan.drops or self.plan.shut_down):
+            self.plan = self.plan.apply(SetDrops(()), ShutDown(()))
         for strategy in self.strategies:
             for proposal in strategy.propose(self.plan, snapshot):
                 self._judge(strategy.name, proposal, snapshot)
         return self.plan
 
     def _judge(self, strategy: str, proposal: Proposal, snapshot: Snapshot) -> None:
+        sheds = isinstance(proposal.change, SetDrops | ShutDown)
+        if sheds and self.mode == "off":
+            return
         refused = self.gate.judge(strategy, proposal, snapshot)
+        if sheds and self.mode == "monitor":
+            refused = refused or "shedding is watched only"
         if refused is None:
             self.plan = self.plan.apply(proposal.change)
         self.log.append(Decision(snapshot.number, strategy, proposal, refused, self.plan.number))

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from penstock.control.excess import Excess, Order
 from penstock.control.loop import Loop, Strategy
 from penstock.errors import Diagnostic, PenstockError
 from penstock.plan.network import Network
 from penstock.plan.rewrites import optimize
 from penstock.plan.running import Plan
+from penstock.stats.forgetting import Forgetting
+from penstock.stats.load import with_stated_costs
+from penstock.stats.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +28,27 @@ class Wishes:
     seed: int = 0
 
 
-def steer(network: Network, wishes: Wishes) -> Loop | None:
-    """The loop over `network`, None where nothing that changes was asked for."""
-    asked = {n: v for n in ("shed", "filters", "controller", "clock") if (v := getattr(wishes, n)) is not None}
+def steer(network: Network, wishes: Wishes, rehearsal: Callable[[], Snapshot] | None = None) -> Loop | None:
+    """The loop over `network`, None where nothing that changes was asked for.
+
+    `rehearsal` gives a snapshot of the network at work on the input, or on its beginning: what a share of the load is
+    can be said beforehand then, and the plan holds from the first tuple on.
+    """
+    asked = {n: v for n in ("filters", "controller", "clock") if (v := getattr(wishes, n)) is not None}
     if asked:
         raise PenstockError(*(Diagnostic(f"{name} = {value!r} is not available yet") for name, value in asked.items()))
-    strategies: list[Strategy] = []
-    return Loop(Plan(optimize(network)), strategies) if strategies else None
+    loop = Loop(Plan(optimize(network)), _strategies(network, wishes, rehearsal))
+    if wishes.shed is not None:
+        loop.mode = Order.of(wishes.shed).mode
+        loop.step(Snapshot(0, 0.0))
+    return loop if loop.strategies else None
+
+
+def _strategies(
+    network: Network, wishes: Wishes, rehearsal: Callable[[], Snapshot] | None
+) -> list[Strategy]:
+    if wishes.shed is None or rehearsal is None:
+        return []
+    order, seen = Order.of(wishes.shed), Forgetting(optimize(network))
+    seen.see(rehearsal())
+    return [Excess(order, with_stated_costs(seen.model()), wishes.seed)]

@@ -123,7 +123,8 @@ class _Flows:
         now = max((s.progress for s in streams if BEGIN < s.progress < END), default=None)
         if self._time is None:
             self._time = now
-            return max((s.rows / s.rate for s in streams if s.rate), default=0.0)
+            spans = [s.rows / s.rate if s.rate else 1.0 for s in streams if s.rows]
+            return max(spans, default=0.0)
         passed = 0 if now is None else max(0, now - self._time)
         self._time += passed
         return passed / _SECOND_US

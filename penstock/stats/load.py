@@ -12,6 +12,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from math import prod
@@ -19,7 +20,7 @@ from typing import Final, NamedTuple
 
 from penstock.plan.drops import Location, Placed
 from penstock.plan.network import Network
-from penstock.plan.node import Node
+from penstock.plan.node import Node, walk
 from penstock.plan.nodes import Delay, Source, Table, Union
 
 Arc = tuple[Node, int]
@@ -36,6 +37,11 @@ class Work(NamedTuple):
 
 IDLE: Final = Work(0.0, 1.0)
 """What an operator is taken for of which nothing was measured."""
+
+
+NOMINAL_S: Final = 1e-6
+"""What an operator is said to cost where time is not measured: next to nothing beside delay boxes, and the same for all
+where there are none."""
 
 
 def stated(node: Node) -> Work:
@@ -153,6 +159,19 @@ class LoadModel:
         (Tatbul 3.3.1; SEaMLESS section III)."""
         waiting = ((n, self.of(n).queued) for n in self.nodes)
         return sum(queued * self._through(n, self._below) for n, queued in waiting if queued)
+
+
+def with_stated_costs(load: LoadModel) -> LoadModel:
+    """The same network with the costs that its delay boxes state, and `NOMINAL_S` for every other operator: costs that
+    do not differ from run to run. Without sharing, an operator costs once for each query that has it."""
+    network = load.network
+    copies = Counter(n for q in network.queries for n in walk(q.root)) if not network.sharing else Counter[Node]()
+    work = {}
+    for node in load.nodes:
+        cost_s = node.cost_s if isinstance(node, Delay) else NOMINAL_S
+        known = load.of(node)
+        work[node] = Work(cost_s * (copies[node] or 1), known.selectivity, known.queued)
+    return LoadModel(network, work, load.rates, load.drop_s)
 
 
 def _kept(drops: Iterable[Placed]) -> dict[Location, float]:

@@ -91,3 +91,5 @@ class Snapshot:
     """Queries that had to be shut down to keep within the machine."""
     batch: BatchStatistics | None = None
     """The pipeline's batch after which it was taken; None in process."""
+    shortfall: float = 0.0
+    """The share of the load that should have gone and did not, because promises to queries outrank it."""
