@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from penstock.lane.reference import Element
@@ -64,6 +65,8 @@ def _entries(network: Network) -> Iterator[Query]:
         while isinstance(top, Filter | Map):
             top = top.input
         if isinstance(top, IStream):
-            shown = top
-            whole = rewrite(query.root, lambda n: n.inputs[0] if n == shown else n)
-            yield Query(entries(query.name), whole)
+            yield Query(entries(query.name), rewrite(query.root, partial(_without, top)))
+
+
+def _without(gone: Node, node: Node) -> Node:
+    return node.inputs[0] if node == gone else node

@@ -53,7 +53,8 @@ def _drop(draw: st.DrawFn, node: Node) -> RandomDrop | SemanticDrop:
     if numeric and draw(st.booleans()):
         f = draw(st.sampled_from(numeric))
         bound = draw(st.sampled_from([g for g in numeric if g.type == f.type]))
-        return SemanticDrop(call(draw(st.sampled_from(("<", ">="))), Column(f.name, f.type), Column(bound.name, f.type)), 0.5)
+        compared = draw(st.sampled_from(("<", ">=")))
+        return SemanticDrop(call(compared, Column(f.name, f.type), Column(bound.name, f.type)), 0.5)
     return RandomDrop(draw(st.sampled_from((0.2, 0.5, 0.8, 1.0))), draw(st.integers(0, 3)))
 
 
