@@ -114,7 +114,7 @@ def evaluate(
     if engine == "spark":
         from penstock.spark import kit
 
-        return _result(network, kit.run(job, lanes, steering))
+        return _result(network, kit.run(job, lanes, steering), steering)
     on = Lane(network, scheduler=scheduler) if lanes == 1 else Lanes(network, lanes, scheduler=scheduler)
     return _result(network, run(job, on, steering), steering)
 
