@@ -45,16 +45,8 @@ class GateDrop:
 
 
 def at_gate(staged: Staged, plan: Plan) -> tuple[tuple[GateDrop, ...], Plan]:
-    """The drops of `plan` that the gate makes, and the plan that is left to the lanes.
-
-    >>> from penstock.cql import compile_script
-    >>> from penstock.spark.stages import staged
-    >>> cut = staged(compile_script("CREATE STREAM s (a INT); CREATE QUERY q AS SELECT a FROM s"), 2)
-    >>> drops = (((Location(cut.network.nodes()[0]), RandomDrop(0.5))),)
-    >>> mine, left = at_gate(cut, Plan(cut.network, drops=drops))
-    >>> [str(d.placed[0]) for d in mine], left.drops
-    (['s'], ())
-    """
+    """The drops of `plan` that the gate makes, and the plan that is left to the lanes. Needs a session: what Catalyst can
+    say is found by saying it."""
     mine: list[GateDrop] = []
     left: list[Placed] = []
     for placed in plan.drops:

@@ -33,6 +33,9 @@ CREATE QUERY words AS
   SELECT w, count(*) AS n FROM (SELECT r.w AS w FROM p [Range 1 Second], r [Range 1 Second] WHERE p.k = r.k) GROUP BY w
   INTO json OPTIONS (path = 'out/words');
 """
+MARK = "PENSTOCK_TEST_RUN"
+"""In the environment of a run and of all that it starts: by it a test knows its own processes."""
+VICTIMS = {"lane": "penstock.spark.lanes.server", "worker": "pyspark.daemon"}
 MAIN = "import sys; from penstock.console.cli import main; sys.exit(main())"
 
 
@@ -57,7 +60,7 @@ def inputs(folder: Path) -> None:
 
 
 def start(folder: Path) -> subprocess.Popen[bytes]:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), MARK: str(folder)}
     command = [sys.executable, "-c", MAIN, "run", "app.cql", "--checkpoint", "ck", "--until-idle", "--close", "--quiet",
                "--master", "local[2]"]  # fmt: skip
     log = open(folder / "run.log", "ab")  # noqa: SIM115
@@ -73,9 +76,17 @@ def outputs(folder: Path) -> dict[str, Counter[tuple[object, ...]]]:
     return found
 
 
-def processes(pattern: str) -> list[int]:
+def processes(pattern: str, folder: Path) -> list[int]:
+    """The processes of the run in `folder`, and of no other, whose command matches."""
     done = subprocess.run(["pgrep", "-f", pattern], capture_output=True, text=True, check=False)
-    return [int(p) for p in done.stdout.split() if int(p) != os.getpid()]
+    return [int(p) for p in done.stdout.split() if _descends(int(p), folder)]
+
+
+def _descends(pid: int, folder: Path) -> bool:
+    try:
+        return f"{MARK}={folder}".encode() in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except OSError:
+        return False
 
 
 def kill(folder: Path, driver: subprocess.Popen[bytes], draw: random.Random) -> str:
@@ -83,9 +94,7 @@ def kill(folder: Path, driver: subprocess.Popen[bytes], draw: random.Random) -> 
     what = draw.choice(["driver", "driver", "lane", "worker"])
     if what == "driver":
         os.killpg(driver.pid, signal.SIGKILL)
-    victims = (
-        processes("penstock.spark.lanes.server" if what == "lane" else "pyspark.daemon") if what != "driver" else []
-    )
+    victims = [] if what == "driver" else processes(VICTIMS[what], folder)
     if victims:
         os.kill(draw.choice(victims), signal.SIGKILL)
     return what
