@@ -45,8 +45,10 @@ class GateDrop:
 
 
 def at_gate(staged: Staged, plan: Plan) -> tuple[tuple[GateDrop, ...], Plan]:
-    """The drops of `plan` that the gate makes, and the plan that is left to the lanes. Needs a session: what Catalyst can
-    say is found by saying it."""
+    """The drops of `plan` that the gate makes, and the plan that is left to the lanes.
+
+    Needs a session: what Catalyst can say is found by saying it.
+    """
     mine: list[GateDrop] = []
     left: list[Placed] = []
     for placed in plan.drops:
