@@ -17,7 +17,7 @@ from penstock.spark.lanes.counters import location_of
 from penstock.spark.plans import Plans
 from penstock.spark.stages import Staged
 from penstock.spark.state.records import Attempt
-from penstock.stats.batches import BatchStatistics, DelayStatistics, Points
+from penstock.stats.batches import BatchStatistics, DelayStatistics, Points, Waits
 from penstock.stats.snapshot import (
     DropStatistics,
     OperatorStatistics,
@@ -143,11 +143,20 @@ class Totals:
 
 def delays_of(attempts: Iterable[Attempt], delivered_us: int) -> tuple[DelayStatistics, ...]:
     """The response times of each query's results in a batch that was delivered at `delivered_us`."""
+    return tuple(DelayStatistics.of(q, delivered_us, parts) for q, parts in sorted(_due(attempts).items()))
+
+
+def waits_of(attempts: Iterable[Attempt], delivered_us: int) -> dict[str, Waits]:
+    """The same, point by point, for whoever puts several batches together."""
+    return {query: Waits.of(delivered_us, parts) for query, parts in _due(attempts).items()}
+
+
+def _due(attempts: Iterable[Attempt]) -> dict[str, list[Points]]:
     due: dict[str, list[Points]] = {}
     for attempt in attempts:
         for query, points in attempt.counters["due"].items():
             due.setdefault(query, []).append((points[0], points[1]))
-    return tuple(DelayStatistics.of(query, delivered_us, parts) for query, parts in sorted(due.items()))
+    return due
 
 
 def durable(attempts: Sequence[Attempt]) -> tuple[Attempt, ...]:

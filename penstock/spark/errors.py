@@ -82,15 +82,30 @@ _PATTERNS: Final[tuple[tuple[str, str, str | None], ...]] = (
         "it may be cut short, or not in the declared format",
     ),
     (r"is not a Parquet file(?P<what>)", "a file is not Parquet", "check the format after FROM"),
-    (r"No space left on device(?P<what>)", "the disk is full", "free some space; the run continues where it stopped"),
+    (
+        r"Answer from Java side is empty|Error while sending or receiving|trying to connect to the Java server",
+        "Spark's Java process has ended",
+        "was it killed, for want of memory perhaps? a new run on the same checkpoint continues where this one stopped",
+    ),
+    (
+        r"No space left on device|Disk quota exceeded|File too large",
+        "the disk is full",
+        "free some space; a new run continues where this one stopped",
+    ),
     (r"Permission denied(?P<what>)", "permission denied", "the user who runs Penstock needs access"),
     (r"(?:Address already in use|BindException)(?P<what>)", "the port is taken", "choose another port"),
 )
 
 
+_OURS: Final = re.compile(r"(?:^|: )penstock: (?P<what>.+)(?P<more>(?:\n {4}.+)*)")
+"""What a lane or a courier says, on whatever way it came."""
+
+
 def translated(error: BaseException, what: str, options: Mapping[str, Value] | None = None) -> PenstockError:
     """`error` as one of ours: the sentence that fits it and its own first line, secrets taken out."""
     text = _text(error)
+    if ours := _OURS.search(text):
+        return _ours(what, ours, text, options)
     for pattern, message, help in _PATTERNS:
         if match := re.search(pattern, text):
             found = {k: v or "" for k, v in match.groupdict().items()}
@@ -104,7 +119,9 @@ def explained(what: str, options: Mapping[str, Value] | None = None) -> Iterator
     """Whatever Spark raises inside leaves as a PenstockError about `what` ("stream 'packets'")."""
     try:
         yield
-    except (PySparkException, Py4JError) as error:
+    except (PySparkException, Py4JError, OSError, RuntimeError) as error:
+        if isinstance(error, RuntimeError) and not isinstance(error, Py4JError) and not _OURS.search(str(error)):
+            raise
         raise translated(error, what, options) from None
 
 
@@ -117,6 +134,8 @@ def _text(error: BaseException) -> str:
             causes.append(str(java.toString()))
             java = java.getCause()
         return "\n".join(causes)
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror + (f": {error.filename}" if error.filename else "")
     described = [str(error)]
     origin = getattr(error, "_stackTrace", None) or getattr(error, "_stacktrace", None)
     return "\n".join([*described, *re.findall(r"(?m)^Caused by: .*$", str(origin or ""))])
@@ -125,6 +144,23 @@ def _text(error: BaseException) -> str:
 def _first_line(text: str) -> str:
     line = next((part.strip() for part in text.splitlines() if part.strip()), "an error without a message")
     return re.sub(r"^(?:[\w.$]+(?:Exception|Error): )+|\s*SQLSTATE: \w+\s*$", "", line)[:500]
+
+
+def _ours(what: str, said: re.Match[str], text: str, options: Mapping[str, Value] | None) -> PenstockError:
+    lines = [scrub(line.strip(), options) for line in said["more"].splitlines() if line.strip()]
+    help = next((line.removeprefix("help: ") for line in lines if line.startswith("help: ")), None)
+    notes = tuple(line for line in lines if not line.startswith("help: "))
+    message = f"{what}: {scrub(said['what'], options)}"
+    return PenstockError(Diagnostic(message, None, notes + _origin(text, options), help))
+
+
+def _origin(text: str, options: Mapping[str, Value] | None) -> tuple[str, ...]:
+    """Where the failure of a lane came from: the last place in our code, and what was raised there."""
+    trace = text.partition("Traceback (most recent call last):\n")[2]
+    places = re.findall(r'(?m)^  File "(.+)", line (\d+), in (\S+)$', trace)
+    raised = re.findall(r"(?m)^\w[\w.]*(?:Error|Exception|Warning|Interrupt)?(?:: .*)?$", trace)
+    last = [f"in {name} ({file}:{line})" for file, line, name in places[-1:]]
+    return tuple(scrub(note, options) for note in [*raised[-1:], *last])
 
 
 def _notes(text: str, options: Mapping[str, Value] | None) -> tuple[str, ...]:

@@ -20,17 +20,21 @@ from pyspark.sql import functions as F
 from penstock.plan.network import Query, StreamDefinition
 from penstock.plan.windows import BEGIN, END
 from penstock.settings import Settings
-from penstock.spark.counting import durable
+from penstock.spark.counting import durable, waits_of
+from penstock.spark.dead_letters import DeadLetters
 from penstock.spark.drops import Counted, Thinner, place_in
+from penstock.spark.functions import OnError
 from penstock.spark.lanes.courier import Errand
 from penstock.spark.lanes.exchange import exchange
-from penstock.spark.lanes.keeper import results_of
+from penstock.spark.lanes.keeper import dead_letters_of, results_of
 from penstock.spark.lanes.protocol import Request
 from penstock.spark.processor import ProcessorMeter
 from penstock.spark.stages import Staged
 from penstock.spark.state.checkpoint import Checkpoint
 from penstock.spark.state.records import Attempt, CommitRecord, PlanRecord
 from penstock.spark.steering import Done, Steering
+from penstock.stats.batches import Waits
+from penstock.stats.snapshot import Snapshot
 
 
 class Publisher(Protocol):
@@ -42,13 +46,21 @@ class Publisher(Protocol):
 
 @dataclass(slots=True)
 class BatchReport:
-    """What one batch was: its number, whether rows came, how long each part took, what came in and went out."""
+    """What one batch was: its number, whether rows came, how long each part took, what came in and went out.
+
+    malformed   rows that could not be read, by stream and reason
+    waits       response times of each query's results, where arrivals are times of this machine's clock
+    snapshot    all that is known of the run after it
+    """
 
     batch: int
     source: int | None
     rows_in: int
     rows_out: Mapping[str, int]
     seconds: Mapping[str, float] = field(default_factory=dict)
+    malformed: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    waits: Mapping[str, Waits] = field(default_factory=dict)
+    snapshot: Snapshot | None = None
 
 
 class Pipeline:
@@ -64,6 +76,7 @@ class Pipeline:
         settings: Settings | None = None,
         steering: Steering | None = None,
         timed: bool = True,
+        letters: DeadLetters | None = None,
     ) -> None:
         self.spark = spark
         self.staged = staged
@@ -74,6 +87,8 @@ class Pipeline:
         self._settings = settings or Settings()
         self.steering = steering or Steering(staged, None, checkpoint.folder, self._settings)
         self._timed = timed
+        self._letters = letters or DeadLetters(checkpoint.run)
+        self._on_error = OnError(staged.network)
         self._processor = ProcessorMeter(spark)
         self._exchange = exchange(spark, staged.lanes)
         self._lock = threading.Lock()
@@ -117,6 +132,7 @@ class Pipeline:
             rows = loaded if rows is None else rows if loaded is None else rows.unionByName(loaded, True)
         planned = time.perf_counter()
         attempts, dropped = self._lanes(plan, rows)
+        self._on_error.judge(attempts)
         worked = time.perf_counter()
         given = source if source is not None else -1 if self._last is None else self._last.last_source
         commit = CommitRecord(number, source, durable(attempts), self._seen(attempts), plan.progress, given)
@@ -127,8 +143,10 @@ class Pipeline:
         published = time.perf_counter()
         seconds = {"plan": planned - started, **_parts(worked - planned, attempts), "commit": committed - worked,
                    "sinks": published - committed}  # fmt: skip
-        self.reports.append(_report(commit, seconds))
-        self.steering.after(Done(plan, attempts, dropped, seconds, self._processor.read(attempts), self._timed))
+        report = _report(commit, seconds, waits_of(attempts, time.time_ns() // 1000) if self._timed else {})
+        done = Done(plan, attempts, dropped, seconds, self._processor.read(attempts), self._timed)
+        report.snapshot = self.steering.after(done)
+        self.reports.append(report)
         self.checkpoint.clean(commit)
 
     def _plan(self, number: int, source: int | None, until: int | None) -> PlanRecord:
@@ -182,6 +200,7 @@ class Pipeline:
             attempt="",
             progress=plan.progress,
             plan=self.steering.divided(plan.plan).lanes,
+            functions=self.checkpoint.functions,
         )
 
     def _seen(self, attempts: Sequence[Attempt]) -> dict[str, int]:
@@ -200,6 +219,9 @@ class Pipeline:
                     found.setdefault(query, []).append(table)
         for name, tables in found.items():
             self.publishers[name].publish(commit.batch, self.staged.network.query(name), pa.concat_tables(tables))
+        dead = [dead_letters_of(self.checkpoint.lane(a), a) for a in commit.attempts if a.counters["malformed"]]
+        if dead:
+            self._letters.add(commit.batch, pa.concat_tables(d for d in dead if d is not None))
 
 
 def _numbered(rows: DataFrame, batch: int | None) -> DataFrame:
@@ -239,12 +261,15 @@ def last_attempts(commit: CommitRecord, stages: int) -> dict[int, str]:
     return {int(a.lane.partition(".")[2]): a.attempt for a in ends}
 
 
-def _report(commit: CommitRecord, seconds: Mapping[str, float]) -> BatchReport:
+def _report(commit: CommitRecord, seconds: Mapping[str, float], waits: Mapping[str, Waits]) -> BatchReport:
     out: dict[str, int] = {}
+    malformed: dict[tuple[str, str], int] = {}
     rows_in = 0
     for attempt in commit.attempts:
         counters: Mapping[str, Any] = attempt.counters
         rows_in += counters["rows_in"] if attempt.lane.startswith("0.") else 0
         for query, count in counters["rows_out"].items():
             out[query] = out.get(query, 0) + count
-    return BatchReport(commit.batch, commit.source, rows_in, out, seconds)
+        for stream, reason, count in counters["malformed"]:
+            malformed[stream, reason] = malformed.get((stream, reason), 0) + count
+    return BatchReport(commit.batch, commit.source, rows_in, out, seconds, malformed, waits)

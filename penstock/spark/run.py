@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -16,11 +15,12 @@ from penstock.plan.network import Network
 from penstock.plan.nodes import Table
 from penstock.plan.windows import BEGIN
 from penstock.settings import Settings
+from penstock.spark.dead_letters import DeadLetters
 from penstock.spark.errors import explained
 from penstock.spark.gate import gate
 from penstock.spark.packages import formats_of, session_settings
 from penstock.spark.pipeline import BatchReport, Pipeline
-from penstock.spark.session import open_session
+from penstock.spark.session import cache_folder, open_session
 from penstock.spark.sinks import open_sink
 from penstock.spark.sources import open_relation, open_stream
 from penstock.spark.stages import staged
@@ -32,13 +32,15 @@ LOOK_S = 0.05
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """How to run. `until_idle` ends when the sources have nothing more, `close` then closes all windows too."""
+    """How to run. `until_idle` ends when the sources have nothing more, `close` then closes all windows too. Rows that
+    cannot be read go to `dead_letters`, or to the folder of that name in the checkpoint."""
 
     master: str = "local[*]"
     checkpoint: str = "checkpoint"
     until_idle: bool = False
     close: bool = False
     trigger_s: float = 0.0
+    dead_letters: str | None = None
     settings: Settings = field(default_factory=Settings)
     extra: Mapping[str, str] | None = None
 
@@ -50,15 +52,19 @@ class Run:
         _refuse_unfed(network)
         self.options = options
         extra = {**session_settings(formats_of(network)), **(options.extra or {})}
-        self.spark = open_session("penstock", options.master, Path(options.checkpoint) / "java", extra)
+        self.spark = open_session("penstock", options.master, cache_folder(), extra)
         cores = max(1, self.spark.sparkContext.defaultParallelism)
         self.checkpoint = Checkpoint(options.checkpoint, network, cores)
         self.staged = staged(network, self.checkpoint.lanes)
         sinks = {q.name: open_sink(self.spark, q, self.checkpoint.run) for q in network.queries}
         self._report = report
-        self._reported = 0
+        self._failure: BaseException | None = None
         self._stopping = threading.Event()
-        self.pipeline = Pipeline(self.spark, self.staged, self.checkpoint, sinks, self._relations, options.settings)
+        own = self.checkpoint.folder.sub("dead-letters").name
+        letters = DeadLetters(self.checkpoint.run, options.dead_letters or own)
+        self.pipeline = Pipeline(
+            self.spark, self.staged, self.checkpoint, sinks, self._relations, options.settings, letters=letters
+        )
 
     def go(self) -> None:
         """Runs to the end: of the sources with `until_idle`, else until `stop`."""
@@ -86,7 +92,7 @@ class Run:
                 if not query.status["isTriggerActive"] and not self.options.until_idle:
                     self.pipeline.follow_up()
                 self._tell()
-            failure = query.exception()
+            failure = self._failure or query.exception()
             if failure is not None:
                 raise failure
         finally:
@@ -96,11 +102,19 @@ class Run:
         read = [s for s in self.staged.network.streams if s.name in _leaves(self)]
         work = f"{self.options.checkpoint}/sources"
         frames = {s.name: open_stream(self.spark, s, work=work) for s in read}
-        writer = gate(self.staged, frames).writeStream.foreachBatch(self.pipeline.on_batch)
+        writer = gate(self.staged, frames).writeStream.foreachBatch(self._on_batch)
         writer = writer.option("checkpointLocation", f"{self.options.checkpoint}/spark")
         if self.options.until_idle:
             return writer.trigger(availableNow=True).start()
         return writer.trigger(processingTime=f"{self.options.trigger_s} seconds").start()
+
+    def _on_batch(self, rows: DataFrame, source: int) -> None:
+        """What Spark calls; of a failure it would pass on no more than a text."""
+        try:
+            self.pipeline.on_batch(rows, source)
+        except BaseException as error:
+            self._failure = error
+            raise
 
     def _relations(self) -> DataFrame | None:
         """The rows of loaded relations, on their way to the lanes."""
@@ -113,9 +127,9 @@ class Run:
 
     def _tell(self) -> None:
         reports = self.pipeline.reports
-        for report in reports[self._reported :]:
+        for report in reports[:]:
+            del reports[0]
             self._report(report)
-        self._reported = len(reports)
 
 
 def _leaves(run: Run) -> set[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
@@ -55,6 +56,11 @@ RAISED_ANYWAY: Final = (
     "org.apache.kafka",
 )
 """What these log on a failure is the error that the caller is given."""
+
+
+def cache_folder() -> Path:
+    """Where this user's runs keep what Java needs on disk."""
+    return Path(tempfile.gettempdir()) / f"penstock-{os.getuid()}"
 
 
 def open_session(name: str, master: str, cache: Path, extra: Mapping[str, str] | None = None) -> SparkSession:

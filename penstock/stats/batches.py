@@ -6,13 +6,58 @@ that its window or skew bound permitted it).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 
 Points = tuple[int, Sequence[int]]
 """How many instants there are, and some of them that stand for all."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Waits:
+    """Response times in ascending order, and how many results each of them stands for.
+
+    >>> waits = Waits.of(3_000_000, [(2, [1_000_000, 2_000_000]), (1, [0])])
+    >>> waits.seconds.tolist(), waits.quantile(0.5), Waits.together([waits, waits]).results
+    ([1.0, 2.0, 3.0], 2.0, 6.0)
+    """
+
+    seconds: npt.NDArray[np.float64]
+    share: npt.NDArray[np.float64]
+
+    @classmethod
+    def of(cls, delivered_us: int, due: Sequence[Points]) -> Waits:
+        """From when results were `due`, part by part (microseconds), and when they were delivered."""
+        waits = np.concatenate([delivered_us - np.asarray(points, np.float64) for _, points in due]) / 1e6
+        share = np.concatenate([np.full(len(points), count / len(points)) for count, points in due])
+        order = np.argsort(waits)
+        return cls(waits[order], share[order])
+
+    @classmethod
+    def together(cls, parts: Iterable[Waits]) -> Waits:
+        """Those of several batches."""
+        listed = list(parts)
+        waits, share = (np.concatenate([getattr(p, n) for p in listed]) for n in ("seconds", "share"))
+        order = np.argsort(waits)
+        return cls(waits[order], share[order])
+
+    @property
+    def results(self) -> float:
+        """How many results there are."""
+        return float(self.share.sum())
+
+    @property
+    def mean(self) -> float:
+        """The average over all results."""
+        return float(np.average(self.seconds, weights=self.share))
+
+    def quantile(self, q: float) -> float:
+        """What the share `q` of the results did not wait longer than."""
+        reached = np.cumsum(self.share)
+        return float(self.seconds[min(int(np.searchsorted(reached, q * reached[-1] - 1e-9)), len(reached) - 1)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +78,9 @@ class DelayStatistics:
         >>> DelayStatistics.of("q", 3_000_000, [(2, [1_000_000, 2_000_000]), (1, [0])])
         DelayStatistics(query='q', results=3, mean_s=2.0, p50_s=2.0, p99_s=3.0, largest_s=3.0)
         """
-        waits = np.concatenate([delivered_us - np.asarray(points, np.float64) for _, points in due]) / 1e6
-        share = np.concatenate([np.full(len(points), count / len(points)) for count, points in due])
-        order = np.argsort(waits)
-        waits, reached = waits[order], np.cumsum(share[order])
-        count = sum(count for count, _ in due)
-        p50, p99 = (float(waits[min(int(np.searchsorted(reached, q * count - 1e-9)), len(waits) - 1)])
-                    for q in (0.5, 0.99))  # fmt: skip
-        mean = float(np.average(waits, weights=share[order]))
-        return cls(query, count, mean, p50, p99, float(waits[-1]))
+        waits = Waits.of(delivered_us, due)
+        p50, p99 = waits.quantile(0.5), waits.quantile(0.99)
+        return cls(query, sum(count for count, _ in due), waits.mean, p50, p99, float(waits.seconds[-1]))
 
 
 @dataclass(frozen=True, slots=True)

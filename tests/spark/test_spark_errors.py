@@ -28,6 +28,7 @@ TRACE = "\n\tat org.apache.spark.Some.where(Some.scala:1)\n\tat java.lang.Thread
         ("java.net.UnknownHostException: nohost", "there is no host 'nohost'"),
         ("java.io.IOException: No space left on device", "the disk is full"),
         ("java.io.IOException: Permission denied", "permission denied"),
+        ("Error while sending or receiving: Answer from Java side is empty", "Java process has ended"),
         ("java.net.BindException: Address already in use", "the port is taken"),
     ],
 )  # fmt: skip
@@ -50,6 +51,20 @@ def test_an_unknown_error_keeps_its_first_line_without_secrets() -> None:
         AnalysisException(f"Something: password=hunter2 at T0psecret{TRACE}"), "q", {"token": "T0psecret"}
     )
     assert str(error) == "q: Something: password=*** at ***"
+
+
+def test_what_a_lane_says_keeps_its_place_and_help() -> None:
+    said = "RuntimeError: penstock: lane 1 failed\n    since: yesterday\n    help: mend it\n"
+    trace = 'Traceback (most recent call last):\n  File "a.py", line 3, in g\n    f()\n  File "b.py", line 7, in f\n'
+    error = AnalysisException(f"{said}{trace}    1 / 0\nZeroDivisionError: division by zero\n")
+    (found,) = translated(error, "the run").diagnostics
+    assert (found.message, found.help) == ("the run: lane 1 failed", "mend it")
+    assert found.notes == ("since: yesterday", "ZeroDivisionError: division by zero", "in f (b.py:7)")
+
+
+def test_the_systems_errors_name_the_file() -> None:
+    error = translated(OSError(28, "No space left on device", "out/x"), "query 'q'")
+    assert "query 'q': the disk is full" in str(error) and "out/x" in str(error)
 
 
 def test_only_sparks_errors_are_translated() -> None:

@@ -57,6 +57,10 @@ def _answer(value: Value) -> str | None:
     return None if isinstance(value, str) and value.lower() in ("subset", "estimate") else "'subset' or 'estimate'"
 
 
+def _on_error(value: Value) -> str | None:
+    return None if isinstance(value, str) and value.lower() in ("set_aside", "stop") else "'set_aside' or 'stop'"
+
+
 def _graph(example: str) -> Check:
     """The form that `penstock.shed` reads in detail; here it must be a text that has a colon or an equals sign."""
     return lambda value: (
@@ -73,6 +77,7 @@ OPTIONS: Final[dict[str, Check]] = {
     "answer": _answer,
     "confidence": _share,
     "max_error": _positive,
+    "on_error": _on_error,
 }
 """Each option's name, and what is said of a value that it does not take (None: it takes it)."""
 

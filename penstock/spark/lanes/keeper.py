@@ -18,6 +18,7 @@ import pyarrow as pa
 from penstock.errors import Diagnostic, PenstockError
 from penstock.plan.network import Network
 from penstock.plan.nodes import Source
+from penstock.spark.functions import install
 from penstock.spark.lanes.container import pack, unpack
 from penstock.spark.lanes.counters import StageCounters, Watch
 from penstock.spark.lanes.protocol import Request
@@ -42,6 +43,8 @@ class Keeper:
         self.network = request.network
         self.lanes = request.lanes
         self.lane = request.lane
+        self.functions = request.functions
+        install(self.checkpoint, self.functions)
         self.share = self._fresh()
         self.counters = StageCounters(self.share.staged, self.share.plans)
         self.at: str | None = None
@@ -49,7 +52,8 @@ class Keeper:
 
     def fits(self, request: Request) -> bool:
         """True where this keeper can serve `request` at all."""
-        return (self.network, self.lanes, self.lane) == (request.network, request.lanes, request.lane)
+        mine = (self.network, self.lanes, self.lane, self.functions)
+        return mine == (request.network, request.lanes, request.lane, request.functions)
 
     def run(self, request: Request, body: bytes) -> tuple[Attempt, Made]:
         """Runs a stage of a batch on the state that it must start from, and writes its log and results."""

@@ -35,6 +35,7 @@ class Request:
     attempt      the name of this attempt
     progress     for each leaf of the stage, the instant before which it is complete
     plan         what is left of the batch's plan to the lanes, as `penstock.spark.plans` writes it
+    functions    the users' functions of this run, under which the checkpoint has them
     """
 
     checkpoint: str
@@ -49,6 +50,7 @@ class Request:
     progress: Mapping[str, int] = field(default_factory=dict)
     earlier: tuple[str, ...] = ()
     plan: str = ""
+    functions: str = ""
 
 
 def send(stream: Stream, head: Mapping[str, Any], body: bytes = b"") -> None:

@@ -3,6 +3,7 @@
 format.json      the format, the run's identity, the number of lanes
 lock             who runs on it: host, process, since when
 networks/        each network that has run, by fingerprint
+functions/       the users' Python functions of the newest run
 plans/ commits/  the records of batches
 lanes/<n>/       a lane's logs, results and snapshots
 spark/           Spark's own offset log
@@ -21,6 +22,7 @@ from typing import Any, Final
 
 from penstock.errors import Diagnostic, PenstockError
 from penstock.plan.network import Network
+from penstock.spark.functions import ship
 from penstock.spark.lanes.protocol import socket_path
 from penstock.spark.state.files import Folder
 from penstock.spark.state.records import Attempt, CommitRecord, Records, batch_of
@@ -45,6 +47,7 @@ class Checkpoint:
         self.lanes: int = written["lanes"]
         self._lock()
         self.network = self._registered(network)
+        self.functions = ship(self.folder)
 
     def _format(self) -> dict[str, Any] | None:
         try:
