@@ -19,6 +19,8 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+INTERRUPTED = 130
+"""What a shell says of a command that Ctrl-C has ended."""
 Script = Annotated[Path, typer.Argument(metavar="APP.CQL", help="The CQL script.")]
 
 
@@ -67,18 +69,46 @@ def explain(
 @app.command()
 def run(
     script: Script,
-    master: Annotated[str, typer.Option(help="Where Spark runs: local[N], spark://HOST:PORT, ...")] = "local[*]",
+    master: Annotated[str, typer.Option(help="Where Spark runs: local[N], spark://HOST:PORT, yarn, ...")] = "local[*]",
     checkpoint: Annotated[str, typer.Option(metavar="DIR", help="Where the run's state lives.")] = "checkpoint",
-    until_idle: Annotated[bool, typer.Option(help="End when the sources have nothing more.")] = False,
-    close: Annotated[bool, typer.Option(help="With --until-idle: close the windows that are still open, too.")] = False,
-    quiet: Annotated[bool, typer.Option(help="Print nothing but mistakes.")] = False,
+    until_idle: Annotated[bool, typer.Option("--until-idle", help="End when the sources have nothing more.")] = False,
+    close: Annotated[
+        bool, typer.Option("--close", help="With --until-idle: close the windows that are still open, too.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print results and mistakes, nothing else.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print a line of JSON for each batch.")] = False,
+    dead_letters: Annotated[
+        str | None, typer.Option(metavar="DIR", help="Where rows go that cannot be read; CHECKPOINT/dead-letters.")
+    ] = None,
+    metrics_port: Annotated[
+        int | None, typer.Option(metavar="N", help="Serve Prometheus metrics at this port; 0: any.")
+    ] = None,
+    metrics_host: Annotated[str, typer.Option(metavar="HOST", help="The interface that serves them.")] = "0.0.0.0",
+    log: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write a log, lines of JSON; '-' is standard error.")
+    ] = None,
+    log_level: Annotated[str, typer.Option(help="The least that it says: debug, info, warn, error.")] = "info",
+    spark_log: Annotated[
+        str, typer.Option(help="What Spark says on standard error: off, error, warn, info, debug.")
+    ] = "error",
+    trigger: Annotated[float, typer.Option(metavar="SECONDS", help="The least time between two batches.")] = 0.0,
+    packages: Annotated[
+        list[str] | None, typer.Option(metavar="GROUP:ARTIFACT:VERSION", help="A Java package to bring along.")
+    ] = None,
+    conf: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="A setting for Spark.")] = None,
 ) -> None:
-    """Run a script's queries on Spark."""
-    from penstock.console.run import run_script
+    """Run a script's queries on Spark, until Ctrl-C (which lets the batch under way finish; twice ends at once)."""
+    from penstock.console.options import checked_level, run_options
+    from penstock.console.run import Around, run_script
 
-    shown = "none" if quiet else "json" if as_json else "lines"
-    run_script(_read(script), str(script), master, checkpoint, until_idle, close, shown)
+    options = run_options(
+        master=master, checkpoint=checkpoint, until_idle=until_idle, close=close, dead_letters=dead_letters,
+        trigger_s=trigger, packages=tuple(packages or ()), conf=conf or (), spark_log=spark_log,
+        json_log=log is not None, rows_as_json=as_json,
+    )  # fmt: skip
+    shown = "none" if quiet else "json" if as_json else "view"
+    around = Around(shown, metrics_port, metrics_host, log, checked_level(log_level))
+    run_script(_read(script), str(script), options, around)
 
 
 @app.command()
@@ -143,4 +173,7 @@ def main() -> int:
     except PenstockError as error:
         print(error, file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return INTERRUPTED
     return 0

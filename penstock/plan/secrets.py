@@ -69,6 +69,17 @@ def scrub(text: str, values: Mapping[str, Value] | None = None) -> str:
     return _ASSIGNED.sub(rf"\1{HIDDEN}", _USER_INFO.sub(rf"\1{HIDDEN}@", text))
 
 
+def redacted(place: str) -> str:
+    """A path or URI without its credentials.
+
+    >>> redacted("s3://key:secret@bucket/ck"), redacted("out/a@b")
+    ('s3://***@bucket/ck', 'out/a@b')
+    """
+    scheme, separator, rest = place.partition("://")
+    user, at, _ = rest.partition("/")[0].rpartition("@")
+    return f"{scheme}://{HIDDEN}@{rest[len(user) + 1 :]}" if separator and at else place
+
+
 def resolve(options: Mapping[str, Value], environ: Mapping[str, str]) -> dict[str, Value]:
     """`options` with every `env:NAME` and `file:/path` of a secret replaced by what it names. All that cannot be found
     is reported at once.

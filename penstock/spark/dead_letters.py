@@ -18,8 +18,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.errors import Diagnostic, PenstockError
+from penstock.plan.secrets import redacted
 from penstock.spark.sinks.json_text import json_lines
-from penstock.spark.state.files import Folder, redacted
+from penstock.spark.state.files import Folder
 
 COLUMNS: Final = ("_stream", "_reason", "_raw", "_source", "_offset", "_arrival")
 """What is known of a malformed row; in the files the names lack the underscore."""

@@ -123,6 +123,11 @@ class Pipeline:
         with self._lock:
             self._run(None, None, until)
 
+    def settle(self) -> None:
+        """Returns once no batch is under way."""
+        with self._lock:
+            return
+
     def _run(self, source: int | None, rows: DataFrame | None, until: int | None = None) -> None:
         started = time.perf_counter()
         number = 0 if self._last is None else self._last.batch + 1

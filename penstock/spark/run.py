@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from pyspark.sql import DataFrame
@@ -13,6 +15,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from penstock.errors import PenstockError
 from penstock.plan.network import Network
 from penstock.plan.nodes import Table
+from penstock.plan.secrets import resolve
 from penstock.plan.windows import BEGIN
 from penstock.settings import Settings
 from penstock.spark.dead_letters import DeadLetters
@@ -20,7 +23,7 @@ from penstock.spark.errors import explained
 from penstock.spark.gate import gate
 from penstock.spark.packages import formats_of, session_settings
 from penstock.spark.pipeline import BatchReport, Pipeline
-from penstock.spark.session import cache_folder, open_session
+from penstock.spark.session import JavaLog, cache_folder, open_session
 from penstock.spark.sinks import open_sink
 from penstock.spark.sources import open_relation, open_stream
 from penstock.spark.stages import staged
@@ -41,6 +44,9 @@ class RunOptions:
     close: bool = False
     trigger_s: float = 0.0
     dead_letters: str | None = None
+    packages: tuple[str, ...] = ()
+    rows_as_json: bool = False
+    log: JavaLog = field(default_factory=JavaLog)
     settings: Settings = field(default_factory=Settings)
     extra: Mapping[str, str] | None = None
 
@@ -51,12 +57,15 @@ class Run:
     def __init__(self, network: Network, options: RunOptions, report: Callable[[BatchReport], None]) -> None:
         _refuse_unfed(network)
         self.options = options
-        extra = {**session_settings(formats_of(network)), **(options.extra or {})}
-        self.spark = open_session("penstock", options.master, cache_folder(), extra)
+        self._secrets = secrets_of(network)
+        extra = {**session_settings(formats_of(network), options.packages), **(options.extra or {})}
+        self.spark = open_session("penstock", options.master, cache_folder(), extra, options.log)
         cores = max(1, self.spark.sparkContext.defaultParallelism)
         self.checkpoint = Checkpoint(options.checkpoint, network, cores)
         self.staged = staged(network, self.checkpoint.lanes)
-        sinks = {q.name: open_sink(self.spark, q, self.checkpoint.run) for q in network.queries}
+        sinks = {
+            q.name: open_sink(self.spark, q, self.checkpoint.run, as_json=options.rows_as_json) for q in network.queries
+        }
         self._report = report
         self._failure: BaseException | None = None
         self._stopping = threading.Event()
@@ -69,21 +78,30 @@ class Run:
     def go(self) -> None:
         """Runs to the end: of the sources with `until_idle`, else until `stop`."""
         try:
-            with explained("the run", {}):
+            with explained("the run", self._secrets):
                 self._stream()
-            if self.options.until_idle:
+            if self.options.until_idle and not self._stopping.is_set():
                 self.pipeline.follow_up()
                 if self.options.close:
                     self.pipeline.advance()
             self._tell()
         finally:
             self.pipeline.steering.close()
-            self.checkpoint.end_servers()
-            self.checkpoint.unlock()
+            self.leave()
 
     def stop(self) -> None:
         """Ends the run after the batch that is under way."""
         self._stopping.set()
+
+    @property
+    def described(self) -> dict[str, str | int]:
+        """What runs, for a log."""
+        return {"spark": self.spark.version, "lanes": self.staged.lanes, "run": self.checkpoint.run}
+
+    def leave(self) -> None:
+        """Lets the lanes' processes end and others use the checkpoint: what to do before a process ends at once."""
+        self.checkpoint.end_servers()
+        self.checkpoint.unlock()
 
     def _stream(self) -> None:
         query = self._start()
@@ -92,9 +110,10 @@ class Run:
                 if not query.status["isTriggerActive"] and not self.options.until_idle:
                     self.pipeline.follow_up()
                 self._tell()
-            failure = self._failure or query.exception()
+            failure = self._failure or (None if self._stopping.is_set() else query.exception())
             if failure is not None:
                 raise failure
+            self.pipeline.settle()
         finally:
             query.stop()
 
@@ -109,7 +128,10 @@ class Run:
         return writer.trigger(processingTime=f"{self.options.trigger_s} seconds").start()
 
     def _on_batch(self, rows: DataFrame, source: int) -> None:
-        """What Spark calls; of a failure it would pass on no more than a text."""
+        """What Spark calls; of a failure it would pass on no more than a text. A batch that comes after the run was to
+        stop is left to the next run."""
+        if self._stopping.is_set():
+            raise InterruptedError("the run is ending")
         try:
             self.pipeline.on_batch(rows, source)
         except BaseException as error:
@@ -130,6 +152,18 @@ class Run:
         for report in reports[:]:
             del reports[0]
             self._report(report)
+
+
+def secrets_of(network: Network) -> dict[str, str]:
+    """All that no message may say: the secret options of sources and sinks, resolved as far as they can be."""
+    read = [s.source for s in network.streams] + [r.source for r in network.relations]
+    named = read + [q.sink for q in network.queries]
+    found: dict[str, str] = {}
+    for number, connector in enumerate(c for c in named if c is not None):
+        for name, value in connector.options:
+            with suppress(PenstockError):
+                found[f"{number}.{name}"] = str(resolve({name: value}, os.environ)[name])
+    return found
 
 
 def _leaves(run: Run) -> set[str]:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import sys
 import tempfile
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from pyspark.sql import SparkSession
 
+from penstock.errors import Diagnostic, PenstockError
 from penstock.spark.java import find_java, quiet_home
 
 CHECKPOINT_MANAGERS: Final = "org.apache.spark.sql.execution.streaming.checkpointing"
@@ -35,13 +39,12 @@ LOCAL: Final[Mapping[str, str]] = {
 """On one machine. Hadoop's default for local files writes a second file with checksums beside each, and starts a
 process for each to set its mode: three logs of Spark's a batch are twelve processes, or six."""
 LOGGING: Final = """
-rootLogger.level = error
+rootLogger.level = {level}
 rootLogger.appenderRef.stderr.ref = stderr
 appender.stderr.type = Console
 appender.stderr.name = stderr
 appender.stderr.target = SYSTEM_ERR
-appender.stderr.layout.type = PatternLayout
-appender.stderr.layout.pattern = %d{ISO8601} %-5p %c{1}: %m%n
+{layout}
 logger.gateway.name = org.apache.spark.api.python.PythonGatewayServer
 logger.gateway.level = error
 """
@@ -58,12 +61,46 @@ RAISED_ANYWAY: Final = (
 """What these log on a failure is the error that the caller is given."""
 
 
+@dataclass(frozen=True, slots=True)
+class JavaLog:
+    """What Java says on standard error: from `level` on, as text or as lines of JSON. Failures that become errors of
+    ours are not said twice, unless more than errors is asked for."""
+
+    level: str = "error"
+    as_json: bool = False
+
+    def settings(self) -> str:
+        """For log4j."""
+        text = LOGGING.format(level=self.level, layout=JSON if self.as_json else TEXT)
+        if self.level != "error":
+            return text
+        silent = [f"logger.s{i}.name = {name}\nlogger.s{i}.level = off\n" for i, name in enumerate(RAISED_ANYWAY)]
+        return text + "".join(silent)
+
+
 def cache_folder() -> Path:
     """Where this user's runs keep what Java needs on disk."""
     return Path(tempfile.gettempdir()) / f"penstock-{os.getuid()}"
 
 
-def open_session(name: str, master: str, cache: Path, extra: Mapping[str, str] | None = None) -> SparkSession:
+TEXT: Final = """appender.stderr.layout.type = PatternLayout
+appender.stderr.layout.pattern = %d{ISO8601} %-5p %c{1}: %m%n"""
+JSON: Final = """appender.stderr.layout.type = JsonTemplateLayout
+appender.stderr.layout.eventTemplate = """ + json.dumps({
+    "at": {"$resolver": "timestamp", "epoch": {"unit": "secs"}},
+    "level": {"$resolver": "level", "field": "name"},
+    "kind": "spark",
+    "logger": {"$resolver": "logger", "field": "name"},
+    "message": {"$resolver": "message", "stringified": True},
+    "error": {"$resolver": "exception", "field": "stackTrace", "stackTrace": {"stringified": True}},
+})  # fmt: skip
+"""Spark's messages in the shape of our own log's lines."""
+LEVELS: Final = ("off", "error", "warn", "info", "debug")
+
+
+def open_session(
+    name: str, master: str, cache: Path, extra: Mapping[str, str] | None = None, log: JavaLog | None = None
+) -> SparkSession:
     """A session on `master` (`local[2]`, `spark://...`); `extra` settings win over ours.
 
     `cache` is a folder for what Java needs on disk: the logging settings, and the start script of a packaged runtime.
@@ -71,7 +108,7 @@ def open_session(name: str, master: str, cache: Path, extra: Mapping[str, str] |
     java = find_java(os.environ, cache)
     os.environ["JAVA_HOME"] = str(quiet_home(java, cache))
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    settings = {**FAST, **_local(master), **_logging(cache), **(extra or {})}
+    settings = {**FAST, **_local(master), **_logging(cache, log or JavaLog()), **(extra or {})}
     builder = SparkSession.builder.appName(name).master(master)
     for key, value in settings.items():
         builder = builder.config(key, value)
@@ -82,11 +119,15 @@ def _local(master: str) -> Mapping[str, str]:
     return LOCAL if master.startswith("local") else {}
 
 
-def _logging(cache: Path) -> dict[str, str]:
+def _logging(cache: Path, log: JavaLog) -> dict[str, str]:
     """Settings for Java's logging, which it reads before any of Spark's own."""
-    cache.mkdir(parents=True, exist_ok=True)
-    file = cache / "log4j2.properties"
-    silent = [f"logger.s{i}.name = {name}\nlogger.s{i}.level = off\n" for i, name in enumerate(RAISED_ANYWAY)]
-    file.write_text(LOGGING + "".join(silent), encoding="utf-8")
+    text = log.settings()
+    file = cache / f"log4j2-{hashlib.sha256(text.encode()).hexdigest()[:12]}.properties"
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    except OSError as error:
+        help = "free some space there, or name another folder in TMPDIR"
+        raise PenstockError(Diagnostic(f"cannot write to {cache}: {error.strerror}", help=help)) from None
     options = f"{FAST['spark.driver.extraJavaOptions']} -Dlog4j2.configurationFile={file.resolve().as_uri()}"
     return {"spark.driver.extraJavaOptions": options}

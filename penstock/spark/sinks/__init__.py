@@ -31,11 +31,12 @@ def open_sink(
     run: str,
     environ: Mapping[str, str] | None = None,
     function: ForeachBatch | None = None,
+    as_json: bool = False,
 ) -> Sink:
     """The sink of `query`, checked; a query without INTO goes to the console.
 
     `run` is the checkpoint's identity, `environ` where `env:NAME` options are looked up, `function` what the Python API
-    was given for `foreach_batch`.
+    was given for `foreach_batch`, `as_json` makes each line of the console an object of JSON.
     """
     connector = query.sink or Connector("console")
     resolved = resolve(dict(connector.options), os.environ if environ is None else environ)
@@ -47,7 +48,7 @@ def open_sink(
         case "kafka":
             return open_kafka(target, query.root.schema)
         case "console":
-            return ConsoleSink(target.extra())
+            return ConsoleSink(target.extra(), as_json)
         case "memory":
             return MemorySink(target.option("name") or query.name, run, target.extra())
         case "foreach_batch":

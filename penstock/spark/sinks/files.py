@@ -21,9 +21,10 @@ from pyarrow import csv, fs, parquet
 from penstock.errors import Diagnostic, PenstockError, unknown
 from penstock.plan.connectors import SINKS, unknown_options
 from penstock.plan.network import Query
+from penstock.plan.secrets import redacted
 from penstock.spark.sinks.json_text import cells, instants, json_lines
 from penstock.spark.sinks.sink import Target, delivered
-from penstock.spark.state.files import Folder, redacted
+from penstock.spark.state.files import Folder
 
 NEWLINE: Final = pa.scalar("\n")
 COMPRESSIONS: Final = ("snappy", "gzip", "zstd", "lz4", "none")

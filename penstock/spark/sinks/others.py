@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import sys
 import threading
 from collections.abc import Callable
@@ -25,15 +26,18 @@ _LOCK: Final = threading.Lock()
 
 @dataclass(frozen=True, slots=True)
 class ConsoleSink:
-    """A line for each row, on standard output."""
+    """A line for each row, on standard output: the query's name and the row, or with `as_json` one object of both."""
 
     extra: tuple[str, ...]
+    as_json: bool = False
     guarantee: str = "at least once"
 
     def publish(self, batch: int, query: Query, rows: pa.Table) -> None:
         """Prints the rows."""
         lines = json_lines(delivered(rows, batch, self.extra)).to_pylist()
-        sys.stdout.write("".join(f"{query.name} {line}\n" for line in lines))
+        start, end = (f'{{"kind": "row", "query": {json.dumps(query.name)}, "row": ', "}") if self.as_json else (
+            f"{query.name} ", "")  # fmt: skip
+        sys.stdout.write("".join(f"{start}{line}{end}\n" for line in lines))
         sys.stdout.flush()
 
 

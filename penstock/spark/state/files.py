@@ -20,6 +20,7 @@ import pyarrow as pa
 from pyarrow import fs
 
 from penstock.errors import Diagnostic, PenstockError
+from penstock.plan.secrets import redacted
 
 MAGIC: Final = b"PNST"
 VERSION: Final = 1
@@ -109,18 +110,6 @@ class Folder:
 
 class Damaged(Exception):
     """A file that is not what was written."""
-
-
-def redacted(name: str) -> str:
-    """A URI without its credentials.
-
-    >>> redacted("s3://key:secret@bucket/ck")
-    's3://***@bucket/ck'
-    """
-    scheme, separator, rest = name.partition("://")
-    if not separator or "@" not in rest.split("/", 1)[0]:
-        return name
-    return f"{scheme}://***@{rest.split('@', 1)[1]}"
 
 
 def _write_local(path: str, content: bytes | memoryview, trailer: bytes, durable: bool) -> None:
