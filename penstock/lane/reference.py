@@ -15,7 +15,7 @@ from penstock.operators.base import Event, Row, Stream, Timeline
 from penstock.operators.histories import changes
 from penstock.plan.network import Network, Query, StreamDefinition
 from penstock.plan.node import Kind, Node
-from penstock.plan.nodes import Source, Table
+from penstock.plan.nodes import RStream, Source, Table
 from penstock.plan.windows import BEGIN, END
 
 
@@ -36,6 +36,7 @@ def evaluate(
 ) -> dict[str, list[Element]]:
     """The elements of every query's result before `until`, for queries that see what streams bring from `since` on."""
     declared = {s.name: s for s in streams}
+    last = max((a.ts for a in given), default=BEGIN)
     histories: dict[Node, Any] = {}
     for node in network.nodes():
         if isinstance(node, Source | Table):
@@ -43,7 +44,8 @@ def evaluate(
             fed = in_order(declared[node.name], mine) if isinstance(node, Source) else _as_given(mine)
             histories[node] = registry.reference(node, [e for e in fed if e.ts >= since or isinstance(node, Table)])
         else:
-            history: Any = registry.reference(node, *(histories[i] for i in node.inputs))
+            more = (last,) if isinstance(node, RStream) else ()
+            history: Any = registry.reference(node, *(histories[i] for i in node.inputs), *more)
             histories[node] = [item for item in history if item.ts < END]
     found = {q.name: _elements(q, histories[q.root]) for q in network.queries}
     return {name: [e for e in elements if e.ts < until] for name, elements in found.items()}

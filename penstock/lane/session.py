@@ -16,6 +16,7 @@ from penstock.lane.sweep import Typed, of_train
 from penstock.operators.columns.dictionary import Dictionaries
 from penstock.operators.columns.train import Train
 from penstock.plan.network import Network, RelationDefinition, StreamDefinition
+from penstock.plan.nodes import RStream
 from penstock.plan.running import Plan
 from penstock.plan.schema import Schema
 from penstock.plan.windows import BEGIN, END
@@ -76,6 +77,13 @@ class Job:
     heartbeats: bool = True
     sweeps: bool = False
 
+    def ends(self) -> tuple[int, ...]:
+        """The instants to which time goes when everything has come: right after the last arrival, where something is
+        due at instants at which nothing comes, then to the end."""
+        ticking = any(isinstance(n, RStream) and n.boundaries for n in self.network.nodes())
+        after = max((a.ts for a in self.given), default=BEGIN) + 1
+        return (after, self.until) if ticking and after < self.until else (self.until,)
+
 
 @dataclass(slots=True)
 class Outcome:
@@ -123,6 +131,7 @@ class Session:
         self.definitions = {s.name: s for s in [*job.streams, *(_updates(r, job.given) for r in job.relations)]}
         self.manager = InputManager(self.definitions.values())
         self._taken = 0
+        self._ends = job.ends()
 
     def batch(self, batch: Sequence[Arrival]) -> None:
         """One batch in, and its results out."""
@@ -143,13 +152,14 @@ class Session:
     def _beat(self, rest: Sequence[Arrival]) -> None:
         coming = _by_name(rest)
         for name in self.definitions:
-            self.manager.heartbeat(name, min((a.ts for a in coming.get(name, ())), default=self.job.until))
+            self.manager.heartbeat(name, min((a.ts for a in coming.get(name, ())), default=self._ends[0]))
 
     def end(self) -> None:
         """Time comes to its end."""
-        for name in self.definitions:
-            self.manager.heartbeat(name, self.job.until)
-        self._flow()
+        for instant in self._ends:
+            for name in self.definitions:
+                self.manager.heartbeat(name, instant)
+            self._flow()
 
     def _flow(self) -> None:
         for name, train, progress in self.manager.release():

@@ -79,6 +79,20 @@ class Slides:
     slide: Number
     size: Number
 
+    @property
+    def least(self) -> int:
+        """On an exact axis, the first window: one that began before it would have a number or a start past 64 bits."""
+        return max(_SMALLEST + 1, -((int(self.origin) - _SMALLEST - 1) // int(self.slide)))
+
+    @property
+    def greatest(self) -> int:
+        """On an exact axis, the last window: one that began after it would end past 64 bits."""
+        return min(_LARGEST, (_LARGEST - int(self.size) - int(self.origin)) // int(self.slide))
+
+    def exists(self, k: int) -> bool:
+        """False for a window whose bounds 64 bits do not hold."""
+        return not isinstance(self.slide, int) or self.least <= k <= self.greatest
+
     def start(self, k: Any) -> Any:
         """Where window k (a number or an array of them) starts."""
         return self.origin + k * self.slide
@@ -90,7 +104,7 @@ class Slides:
     def last(self, places: Array) -> Array:
         """The last window that starts at or before each place."""
         if isinstance(self.slide, int):
-            return _quotient(places, int(self.origin), self.slide)
+            return np.minimum(_quotient(places, int(self.origin), self.slide), self.greatest)
         k = np.floor((places - self.origin) / self.slide)
         k = np.where(self.start(k) > places, k - 1, k)
         return _whole(np.where(self.start(k + 1) <= places, k + 1, k))
@@ -98,18 +112,19 @@ class Slides:
     def first(self, places: Array) -> Array:
         """The first window that ends after each place. A tuple there ends every window before it."""
         if isinstance(self.slide, int):
-            return _quotient(places, int(self.origin + self.size), self.slide) + 1
+            ended = _quotient(places, int(self.origin + self.size), self.slide)
+            following: Array = np.maximum(np.minimum(ended, _LARGEST - 1) + 1, self.least)
+            return following
         k = np.floor((places - self.origin - self.size) / self.slide) + 1
         k = np.where(self.end(k) <= places, k + 1, k)
         return _whole(np.where(self.end(k - 1) > places, k - 1, k))
 
 
 def _quotient(places: Array, shift: int, slide: int) -> Array:
-    """floor((place - shift) / slide), without leaving 64 bits on the way."""
+    """floor((place - shift) / slide), or what 64 bits hold that is nearest to it."""
     far, near = divmod(shift, slide)
-    room = abs(far) + 2
-    quotient = np.clip(places // slide, _SMALLEST + room, _LARGEST - room)
-    result: Array = quotient - far - (places % slide < near)
+    quotient = np.clip(places // slide, _SMALLEST + max(far, 0), _LARGEST + min(far, 0)) - far
+    result: Array = quotient - ((places % slide < near) & (quotient > _SMALLEST))
     return result
 
 

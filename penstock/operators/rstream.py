@@ -1,8 +1,8 @@
 """Rstream (Babu 2.1.2): the whole relation, at each instant at which its net content changes.
 
-Over sliding windows also at every boundary of a slide, from the first change to the last: a window with the same
-content as the one before is a result too. Whether a change still comes is not known while time goes on, so boundaries
-count as long as the relation holds rows and time has not come to its end.
+Over sliding windows also at every boundary of a slide, from the first change on, while the relation holds rows: a
+window with the same content as the one before is a result too. Boundaries count as long as time goes on. Where it comes
+to its end, the last of them is the last instant at which anything arrived or changed.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from penstock.operators.kernels.whole import COPIES, FIELDS, LAST, columns_of, w
 from penstock.plan.nodes import RStream
 from penstock.plan.types import Type
 from penstock.plan.windows import BEGIN, END
+from penstock.plan.windows import LAST as LAST_INSTANT
 
 
 class RStreamOperator:
@@ -44,7 +45,7 @@ class RStreamOperator:
         weight = np.empty(0) if train.weight is None else train.weight
         self.weighted = self.weighted or train.weight is not None
         # Time that has come to its end has no boundaries: after the last change none is waited for.
-        last = until if until < END else int(train.ts[-1]) + 1 if len(train) else BEGIN
+        last = until if until < END else int(train.ts[train.ts < LAST_INSTANT].max(initial=BEGIN)) + 1
         found, shares = whole_relations(train.ts, train.sign, ids, train.arrival, weight, self.boundaries, last,
                                         self.state, self.weights, self.content, self.own)  # fmt: skip
         keys, ts, arrival = columns_of(found)
@@ -82,12 +83,13 @@ def build(node: RStream, context: Context) -> Operator:
     return RStreamOperator(node)
 
 
-def reference(node: RStream, relation: Timeline) -> Stream:
-    """The content at each instant of change, and at each boundary between the first and the last of them."""
+def reference(node: RStream, relation: Timeline, last: int = BEGIN) -> Stream:
+    """The content at each instant of change, and at each boundary between the first of them and the last, or `last`."""
     changing = [after.ts for before, after in pairwise([Snapshot(BEGIN, []), *relation])
                 if minus(after.rows, before.rows) or minus(before.rows, after.rows)]  # fmt: skip
     moments = set(changing)
-    for (slide, first), (since, until) in product(node.boundaries, pairwise(changing)):
+    for (slide, first), (since, until) in product(node.boundaries, pairwise([*changing, last + 1])):
         if since > BEGIN and content(relation, since):
-            moments |= set(range(first + -((first - since) // slide) * slide, until, slide))
+            upto = until if until < LAST_INSTANT else last + 1
+            moments |= set(range(first + -((first - since) // slide) * slide, upto, slide))
     return [e for t in sorted(moments) for e in derived(t, content(relation, t))]

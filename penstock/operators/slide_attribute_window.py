@@ -94,7 +94,7 @@ def reference(node: Window, stream: Stream) -> Timeline:
                 ended = _last_ended(slides, place)
                 start, end = slides.start(ended), slides.end(ended)
                 bounds: tuple[Any, ...] = (axis.value(start), axis.value(end)) if node.bounds else ()
-                content = [(*r, *bounds) for p, r in seen if start <= p < end]
+                content = [(*r, *bounds) for p, r in seen if slides.exists(ended) and start <= p < end]
             seen.append((place, row))
         timeline.append(Snapshot(t, content))
     return timeline

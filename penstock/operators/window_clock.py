@@ -19,7 +19,7 @@ from penstock.operators.kernels.index import grown
 from penstock.plan.nodes import WindowAggregate
 from penstock.plan.windows import SlideRange, SlideRows
 
-NEVER: Final = -(1 << 62)
+NEVER: Final = -(1 << 63)
 SMALL: Final = 1 << 60
 """Below it, windows over time are found without leaving 64 bits."""
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, cast
 
 from penstock.operators.aggregates.naive import grouped
-from penstock.operators.axis import Axis, Number
+from penstock.operators.axis import Axis, Number, Slides
 from penstock.operators.base import Event, Row, Stream, order_key
 from penstock.operators.histories import row_key
 from penstock.plan.nodes import WindowAggregate
@@ -66,30 +66,30 @@ def _over_attribute(node: WindowAggregate, spec: SlideRange, stream: Stream) -> 
     """Tuple by tuple: each that carries the attribute past the end of windows ends them, before it is seen itself."""
     on = node.input.schema.index(cast(str, spec.on))
     axis = Axis.over(node.input.schema.types[on], spec.size, spec.slide, spec.origin)
-    origin, slide, size = (axis.number(n) for n in (spec.origin, spec.slide, spec.size))
+    slides = Slides(*(axis.number(n) for n in (spec.origin, spec.slide, spec.size)))
     seen: list[tuple[Number, Row]] = []
     largest: Number | None = None
     for event in stream:
         place = axis.place(event.row[on])
         if place is None:
             continue
-        for k in _between(seen, largest, place, origin, slide, size):
-            start, end = origin + k * slide, origin + k * slide + size
+        for k in _between(seen, largest, place, slides):
+            start, end = slides.start(k), slides.end(k)
             rows = [row for p, row in seen if start <= p < end]
             yield Ended(event.ts, axis.value(start), axis.value(end), rows)
         largest = place if largest is None else max(largest, place)
         seen.append((place, event.row))
 
 
-def _between(seen: list[tuple[Number, Row]], largest: Number | None, place: Number, origin: Number, slide: Number,
-             size: Number) -> list[int]:  # fmt: skip
+def _between(seen: list[tuple[Number, Row]], largest: Number | None, place: Number, slides: Slides) -> list[int]:
     """The windows with a tuple that end at or before `place`, and after `largest`."""
     if largest is None or place <= largest:
         return []
-    near = {int((p - origin - d) // slide) + i for p, _ in seen for d in _steps(slide, size) for i in (-1, 0, 1)}
-    return sorted(k for k in near if largest < origin + k * slide + size <= place)
+    steps = _steps(slides)
+    near = {int((p - slides.origin - d) // slides.slide) + i for p, _ in seen for d in steps for i in (-1, 0, 1)}
+    return sorted(k for k in near if slides.exists(k) and largest < slides.end(k) <= place)
 
 
-def _steps(slide: Number, size: Number) -> list[Number]:
+def _steps(slides: Slides) -> list[Number]:
     """Distances at which windows lie that may cover a place."""
-    return [i * slide for i in range(int(size // slide) + 2)]
+    return [i * slides.slide for i in range(int(slides.size // slides.slide) + 2)]

@@ -17,6 +17,9 @@ from penstock.errors import Diagnostic, PenstockError, unknown
 
 EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 MICROSECOND: Final = dt.timedelta(microseconds=1)
+FIRST_DAY: Final = dt.date.min.toordinal() - EPOCH.toordinal()
+"""The least DATE, 0001-01-01; the greatest is 9999-12-31: each is a `datetime.date`."""
+LAST_DAY: Final = dt.date.max.toordinal() - EPOCH.toordinal()
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +215,10 @@ def _date(value: Any, _: Type) -> int:
         value = dt.date.fromisoformat(value.strip())
     if isinstance(value, dt.datetime):
         value = value.date()
-    return value.toordinal() - EPOCH.toordinal() if isinstance(value, dt.date) else int(value)
+    if isinstance(value, dt.date):
+        return value.toordinal() - EPOCH.toordinal()
+    days = int(value)
+    return days if FIRST_DAY <= days <= LAST_DAY else int(_refuse(value))
 
 
 def _interval(value: Any, _: Type) -> int:

@@ -40,7 +40,7 @@ class SlideRange:
     It ends at its upper bound, and is stamped with it. With `on`, an attribute takes the part of time: the window ends
     when a tuple carries the attribute to its upper bound or past it, and is stamped with that tuple's timestamp;
     `window_start` and `window_end` are the attribute's values; the end of time does not close it. A tuple whose
-    windows have all ended is counted as late.
+    windows have all ended is counted as late. There is no window whose bounds 64 bits do not hold.
     """
 
     size: int | float

@@ -69,7 +69,8 @@ def run(job: Job, lanes: int, loop: Loop | None = None, spark: SparkSession | No
             frame = _gated(session, cut, rows)
             if frame is not None:
                 pipeline.on_batch(frame, number)
-        pipeline.advance(job.until)
+        for instant in job.ends():
+            pipeline.advance(instant)
     finally:
         steering.close()
         checkpoint.end_servers()

@@ -84,6 +84,15 @@ def test_where_under_an_attribute_window_does_not_hold_back_its_end(engine: str)
 
 
 @pytest.mark.parametrize("engine", ["reference", "lane"])
+def test_having_takes_an_alias_for_a_column_that_is_no_key(engine: str) -> None:
+    declared = "CREATE STREAM s (g STRING, b INT);"
+    events: Events = [("s", 1, {"g": g, "b": b}) for g, b in [("p", 1), ("p", 5), ("q", 3)]]
+    for query in ("SELECT g, sum(b) AS b FROM s [Now] GROUP BY g HAVING b > 4",
+                  "SELECT g AS x, sum(b) AS g FROM s [Now] GROUP BY g HAVING g = 'p' AND sum(b) > 4"):  # fmt: skip
+        assert net(query, events, engine, declared=declared) == {(1, "p", "6"): 1, (2, "p", "6"): -1}
+
+
+@pytest.mark.parametrize("engine", ["reference", "lane"])
 def test_not_in_with_a_correlation_that_is_unknown(engine: str) -> None:
     """A row whose correlation is NULL is no row of the sub-query; a NULL value of a row that is one excludes."""
     declared = "CREATE STREAM s (a INT, b INT); CREATE RELATION r (a INT, b INT);"

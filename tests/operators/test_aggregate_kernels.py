@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from decimal import Decimal
 from fractions import Fraction
 from random import Random
 
@@ -18,14 +19,23 @@ from penstock.operators.aggregates.double_sum import DoubleSum
 from penstock.operators.aggregates.extreme import ExtremeKeys
 from penstock.operators.aggregates.integer_sum import IntegerSum
 from penstock.operators.aggregates.linear import CARRY_AFTER, Linear
-from penstock.operators.aggregates.naive import to_float
+from penstock.operators.aggregates.naive import evaluate, to_float
 from penstock.operators.aggregates.ordering import Labels, number_keys
 from penstock.operators.aggregates.quantile import Quantile
 from penstock.operators.aggregates.variance import Variance
 from penstock.operators.columns.dictionary import Dictionary
 from penstock.operators.columns.vector import Vector, words
 from penstock.operators.kernels import sketch
-from penstock.plan.types import BIGINT
+from penstock.plan.nodes import AggregateCall
+from penstock.plan.types import BIGINT, decimal
+
+WIDEST = Decimal("9" * 27 + ".999")
+
+
+def test_the_naive_average_of_decimals_compares_all_their_digits() -> None:
+    call = AggregateCall("a", "avg", "x", decimal(34, 7))
+    assert evaluate(call, decimal(30, 3), [WIDEST, WIDEST]) == WIDEST
+
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 EXTREME = st.sampled_from(

@@ -13,6 +13,7 @@ from penstock.plan.node import Node
 from penstock.plan.nodes import Distinct, DStream, Except, IStream, RStream, Table, Union, Window
 from penstock.plan.schema import Schema
 from penstock.plan.windows import BEGIN, END, Range, Rows, SlideRange
+from penstock.testing import evaluate
 from tests.operators.harness import Runner, check, events, net, run, source
 from tests.operators.timeline import S, show
 
@@ -63,6 +64,16 @@ def test_rstream_s_boundaries_do_not_begin_with_loaded_rows() -> None:
         (BEGIN, "t"), (2, "t"), (2, "a"), (4, "t"), (6, "t"), (6, "b"), (8, "t"),
     ]  # fmt: skip
     check(node, fed, [3])
+
+
+def test_rstream_s_boundaries_last_as_long_as_anything_arrives() -> None:
+    """What an unbounded window holds is there at every boundary; the other stream's last tuple ends them."""
+    script = """CREATE STREAM s (a INT); CREATE STREAM t (a INT);
+        CREATE QUERY q AS Rstream(SELECT a FROM s [Range 2 Slide 4] UNION SELECT a FROM t [Rows Unbounded])"""
+    fed = [("t", 3, {"a": 1}), ("s", 4, {"a": 2}), ("t", 5, {"a": 1}), ("t", 18, {"a": 1})]
+    for how in ({"engine": "reference"}, {}, {"batches": 1}, {"batches": 2, "lanes": 3}, {"close": False}):
+        found = [(e.timestamp, e.values["a"]) for e in evaluate(script, fed, **how)["q"]]
+        assert found == [(3, 1), (6, 1), (6, 2), (10, 1), (14, 1), (18, 1)], how
 
 
 def test_changes_of_an_instant_that_cancel_do_not_show() -> None:

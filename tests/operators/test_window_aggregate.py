@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.operators.columns.dictionary import Dictionaries
 from penstock.operators.columns.train import Train
 from penstock.operators.columns.vector import Vector
-from penstock.plan.nodes import WindowAggregate
+from penstock.plan.nodes import Window, WindowAggregate
 from penstock.plan.schema import Schema
 from penstock.plan.types import STRING
 from penstock.plan.windows import END, SlideRange, SlideRows, Sliding
@@ -49,8 +50,23 @@ def test_windows_over_an_attribute(data: st.DataObject) -> None:
     schema = Schema.parse(columns)
     made = (*calls(schema, ["s"]), call(schema, "sum", "k"))
     node = WindowAggregate(source("S", columns), data.draw(ATTRIBUTE_WINDOWS), ("k",), made)
-    history = [e for e in data.draw(histories(schema)) if kind != "bigint" or abs(e.row[1] or 0) < 2]
-    check(node, {"S": history}, data.draw(cuts()))
+    check(node, {"S": data.draw(histories(schema))}, data.draw(cuts()))
+
+
+@pytest.mark.parametrize("slide", [1, 2, 3])
+@pytest.mark.parametrize("origin", [0, -5, 7])
+def test_no_window_over_an_attribute_has_a_bound_that_64_bits_do_not_hold(slide: int, origin: int) -> None:
+    """Those that begin before the least number or end after the greatest do not exist."""
+    least, greatest = -(1 << 63), (1 << 63) - 1
+    places = [least, least + 1, least + 9, 0, greatest - 9, greatest - 1, greatest]
+    fed = {"S": events(*((t, 1, a) for t, a in enumerate(places)))}
+    schema = Schema.parse("k int, a bigint")
+    window = SlideRange(7, slide, origin, "a")
+    node = WindowAggregate(source("S", "k int, a bigint"), window, ("k",), (call(schema, "count", None),))
+    check(node, fed, [3])
+    found = [e for e in run(node, fed) if e.row[2] < least + 20]
+    assert found and all(e.row[2] > least and e.row[3] == e.row[2] + 7 for e in found)
+    check(Window(source("S", "k int, a bigint"), window), fed, [3])
 
 
 def over(

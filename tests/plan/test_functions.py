@@ -5,9 +5,14 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from penstock.cql import parse_expression
 from penstock.errors import PenstockError
+from penstock.operators.base import Context
+from penstock.operators.columns.train import Train
+from penstock.operators.vector_eval import compiled, to_values
 from penstock.plan.expressions import Call, Column, Expression, Literal, conjuncts, format_expression
 from penstock.plan.functions import call, can_raise, cast, evaluate, expensive, known_functions, resolve
 from penstock.plan.functions.page import page
@@ -41,6 +46,28 @@ def text(value: str) -> Literal:
 
 def whole(value: int) -> Literal:
     return Literal(value, INT)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "date '9999-12-31' + 1",
+        "date '0001-01-01' - 1",
+        "date_add(date '9999-12-31', 1)",
+        "add_months(date '9999-12-31', 1)",
+        "make_date(10000, 1, 1)",
+        "cast('10000-01-01' as date)",
+        "to_date('0000-12-31')",
+        "cast(timestamp_s(-62135596801) as date)",
+        "to_date(timestamp_s(253402300800))",
+    ],
+)
+def test_a_date_outside_the_years_1_to_9999_is_null(expression: str) -> None:
+    """What Python's dates do not hold; on a train as for one row."""
+    bound, context = parse_expression(expression, Schema(())), Context()
+    assert bound.type == DATE and evaluate(bound, {}) is None
+    kernel = compiled(bound, Schema(()), context)(Train([], np.arange(2)))
+    assert to_values(kernel, DATE, context) == [None, None]
 
 
 @pytest.mark.parametrize(

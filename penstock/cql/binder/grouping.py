@@ -82,13 +82,15 @@ class Grouping:
         return key is not None, key
 
     def having(self, node: exp.Expr, outputs: tuple[Output, ...]) -> Expression | None:
-        """HAVING: it may also name the aliases of the select list, where no column has the name."""
+        """HAVING: it may also name the aliases of the select list, where no key has the name: `sum(b) AS b` is meant by
+        b, which could mean nothing else."""
         named = {o.alias.text.lower(): o.value for o in outputs if o.alias and isinstance(o.value, exp.Expr)}
 
         def instead(part: exp.Expr) -> tuple[bool, Expression | None]:
             if not isinstance(part, exp.Column) or part.args.get("table") or part.name.lower() not in named:
                 return self.instead(part)
-            if self.before.scope.peek(*names_of(part)) is not None:
+            known = self.before.scope.peek(*names_of(part))
+            if known is not None and self._key_name(known) is not None:
                 return self.instead(part)
             return True, self.after_grouping("the select list").bind(named[part.name.lower()])
 

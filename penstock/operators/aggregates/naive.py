@@ -137,7 +137,7 @@ def _quantile(call: AggregateCall, values: list[Any]) -> float:
 def _fitted(value: Fraction, t: Type) -> Decimal | None:
     """The decimal of type `t` nearest to `value`, halves away from zero; None where it has too many digits."""
     rounded = _rounded(value, t.scale)
-    return rounded if abs(rounded) < Decimal(10) ** (t.precision - t.scale) else None
+    return rounded if rounded.copy_abs() < Decimal(10) ** (t.precision - t.scale) else None
 
 
 def _rounded(value: Fraction, scale: int) -> Decimal:

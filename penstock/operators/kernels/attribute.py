@@ -12,7 +12,7 @@ from penstock.operators.kernels.pair_heap import pop, pushed
 
 ENDED, LATE = 0, 1
 """Fields of the state of `slide_over`: the last window that has ended, and how many tuples came after all of theirs."""
-NONE_ENDED: Final = -(1 << 62)
+NONE_ENDED: Final = -(1 << 63)
 
 
 @njit(cache=True)

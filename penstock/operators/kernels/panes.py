@@ -26,7 +26,7 @@ from penstock.operators.columns.vector import Array
 from penstock.operators.kernels.pane_log import AT, BEGINNING, OLDEST, READINGS, STAMP, WINDOW, has_room
 
 CLOSED, WAITING, WAITING_END, ENTERED_FIRST, ENTERED_END, LIVE, GROUPS, SIZES = range(8)
-PART: Final = (-(1 << 62), -1, -1, -1, -1, -1, 0, 0)
+PART: Final = (-(1 << 63), -1, -1, -1, -1, -1, 0, 0)
 DONE, FULL_TABLES, FULL_LOG = range(3)
 FIRST, LAST, CHAIN, SIZE, ARRIVAL, START, NEXT, PREVIOUS = range(8)
 PANE: Final = 8

@@ -9,7 +9,7 @@ from numba import njit
 
 from penstock.operators.columns.vector import Array
 from penstock.operators.kernels.emission import CAUSE, ROW, TAG, change_list, with_change
-from penstock.plan.windows import BEGIN
+from penstock.plan.windows import BEGIN, END
 
 COPIES, BEFORE, INSTANT, OLDEST, PLACE = 0, 1, 2, 3, 4
 """Fields of a row's state: its copies, those before the instant, the instant's serial number (negative once the row is
@@ -23,7 +23,8 @@ instant at which anything was emitted."""
 @njit(cache=True)
 def whole_relations(ts: Array, sign: Array, ids: Array, arrival: Array, weight: Array, boundaries: Array, until: int,
                     state: Array, weights: Array, content: Array, own: Array) -> Any:  # fmt: skip
-    """The relation at each instant of net change, and at each boundary before `until` while it holds rows.
+    """The relation at each instant of net change, and at each boundary before `until` while it holds rows; none is
+    waited for by what is given up at the end of time.
 
     boundaries   (slide, first) of each; `until` is exclusive
     weight       weights of the elements, none where all are 1; `weights` sums them by row
@@ -34,7 +35,8 @@ def whole_relations(ts: Array, sign: Array, ids: Array, arrival: Array, weight: 
     shares = np.ones(len(out))
     start = 0
     while start < len(ts):
-        out, shares, used = _until_boundary(ts[start], boundaries, state, weights, content, own, out, shares, used)
+        if ts[start] < END - 1:
+            out, shares, used = _until_boundary(ts[start], boundaries, state, weights, content, own, out, shares, used)
         stop = _take_in(start, ts, sign, ids, arrival, weight, state, weights, own)
         if _settle(ids[start:stop], own[SERIAL], state, content, own):
             out, shares, used = _all_rows(ts[start], state, weights, content, own, out, shares, used)

@@ -12,12 +12,11 @@ import numpy as np
 from penstock.operators.columns.vector import SHORT_DECIMAL_PRECISION, Array, Vector
 from penstock.operators.vector_eval.scope import Kernel, Scope, masked, refused, union
 from penstock.plan.expressions import Call, Expression, Literal
-from penstock.plan.types import DATE, DOUBLE, INTERVAL, Type
+from penstock.plan.types import DATE, DOUBLE, FIRST_DAY, INTERVAL, LAST_DAY, Type
 
 _SAFE_PRODUCT: Final = 9.223372036854e18
 """A product that is below this in doubles is below 2 ** 63."""
 _MIN: Final = np.iinfo(np.int64).min
-_DATE_LIMIT: Final = 1 << 31
 
 
 def add(a: Vector, b: Vector) -> Vector:
@@ -106,10 +105,12 @@ def _dividing(operation: Callable[[Array, Array], Array]) -> Kernel:
     return run
 
 
-def _within_dates(kernel: Kernel) -> Kernel:
-    def run(a: Vector, b: Vector) -> Vector:
-        values, nulls = kernel(a, b)
-        return refused(values, (values < -_DATE_LIMIT) | (values >= _DATE_LIMIT), nulls)
+def within_dates(kernel: Kernel) -> Kernel:
+    """`kernel`, NULL where its result is no DATE."""
+
+    def run(*arguments: Vector) -> Vector:
+        values, nulls = kernel(*arguments)
+        return refused(values, (values < FIRST_DAY) | (values > LAST_DAY), nulls)
 
     return run
 
@@ -188,7 +189,7 @@ def kernel(call: Call, scope: Scope) -> Kernel | None:
     if any(t.name == "decimal" for t in types):
         return _of_decimals(call, types)
     plain = _plain_remainder if call.function == "%" and _harmless(call.arguments[1]) else _INTEGER[call.function]
-    return _within_dates(plain) if call.type == DATE else plain
+    return within_dates(plain) if call.type == DATE else plain
 
 
 def _minus(t: Type) -> Kernel | None:

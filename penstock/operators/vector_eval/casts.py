@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from penstock.operators.columns.vector import SHORT_DECIMAL_PRECISION, Array, Vector
-from penstock.operators.vector_eval.arithmetic import to_integers
+from penstock.operators.vector_eval.arithmetic import to_integers, within_dates
 from penstock.operators.vector_eval.scope import Kernel, Scope, refused
 from penstock.plan.expressions import Call
 from penstock.plan.functions.calendar import DAY_US, SECOND_US
@@ -79,7 +79,7 @@ _PAIRS: Final[dict[tuple[str, str], Kernel]] = {
     ("double", "boolean"): _to_boolean,
     ("double", "int"): lambda a: to_integers(a.values, a.nulls, 31),
     ("double", "bigint"): lambda a: to_integers(a.values, a.nulls),
-    ("timestamp", "date"): _over(DAY_US),
+    ("timestamp", "date"): within_dates(_over(DAY_US)),
     ("timestamp", "bigint"): _over(SECOND_US),
     ("timestamp", "int"): _over(SECOND_US, _narrowed),
     ("timestamp", "double"): _seconds,

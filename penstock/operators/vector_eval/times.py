@@ -10,15 +10,13 @@ from typing import Any, Final
 import numpy as np
 
 from penstock.operators.columns.vector import Vector
-from penstock.operators.vector_eval.arithmetic import add, multiply, subtract
+from penstock.operators.vector_eval.arithmetic import add, multiply, subtract, within_dates
 from penstock.operators.vector_eval.scope import Kernel, KernelFactory, Scope, masked, refused
 from penstock.plan.expressions import Call, Literal
 from penstock.plan.functions.calendar import DAY_US, MINUTE_US, SECOND_US
 from penstock.plan.functions.text import UNITS_US
 from penstock.plan.functions.times import OF_DAY, OF_TIME, STARTS, unit_name
 from penstock.plan.types import TIMESTAMP
-
-_DATES: Final = 1 << 31
 
 
 def _on_values(part: Callable[[Any], Any]) -> KernelFactory:
@@ -53,11 +51,7 @@ def _date_trunc(call: Call, scope: Scope) -> Kernel | None:
 
 
 def _dates(kernel: Kernel) -> KernelFactory:
-    def run(a: Vector, b: Vector) -> Vector:
-        values, nulls = kernel(a, b)
-        return refused(values, (values < -_DATES) | (values >= _DATES), nulls)
-
-    return lambda call, scope: run
+    return lambda call, scope: within_dates(kernel)
 
 
 def _units(us: int) -> KernelFactory:
@@ -87,6 +81,6 @@ KERNELS: Final[dict[str, KernelFactory]] = {
     "date_trunc": _date_trunc,
     "date_add": _dates(add),
     "date_sub": _dates(subtract),
-    "datediff": _dates(subtract),
+    "datediff": lambda call, scope: subtract,
 }
 """The functions of times that have a form on arrays."""

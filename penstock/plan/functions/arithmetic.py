@@ -16,10 +16,24 @@ from penstock.plan.expressions import Expression
 from penstock.plan.functions.decimals import EXACT, fitted, result_type
 from penstock.plan.functions.function import Bind, Function, Meaning, Shape, define
 from penstock.plan.functions.signature import narrow
-from penstock.plan.types import BIGINT, DATE, DOUBLE, INT, INTERVAL, NULL, TIMESTAMP, Type, decimal, digits
+from penstock.plan.types import (
+    BIGINT,
+    DATE,
+    DOUBLE,
+    FIRST_DAY,
+    INT,
+    INTERVAL,
+    LAST_DAY,
+    NULL,
+    TIMESTAMP,
+    Type,
+    decimal,
+    digits,
+)
 
-BITS: Final = {"int": 31, "date": 31}
-"""Bits of an integer-like type without the sign; 63 where it is not named."""
+LIMITS: Final = {"int": (-(1 << 31), (1 << 31) - 1), "date": (FIRST_DAY, LAST_DAY)}
+"""The least and the greatest value of an integer-like type; 64 bits where it is not named."""
+_WHOLE: Final = (-(1 << 63), (1 << 63) - 1)
 _PAST_64_BITS: Final = 10**30
 _TEMPORAL: Final = {
     ("+", "timestamp", "interval"): TIMESTAMP,
@@ -41,9 +55,9 @@ _TEMPORAL_TYPES: Final = ("timestamp", "date", "interval")
 
 
 def in_range(value: int, t: Type) -> int | None:
-    """`value`, or None where it has too many bits for the integer-like type `t`."""
-    limit = 1 << BITS.get(t.name, 63)
-    return value if -limit <= value < limit else None
+    """`value`, or None where the integer-like type `t` does not hold it."""
+    least, greatest = LIMITS.get(t.name, _WHOLE)
+    return value if least <= value <= greatest else None
 
 
 def half_up(value: float) -> int | None:

@@ -102,7 +102,7 @@ _NUMERIC: Final[dict[str, Callable[[Any], Any]]] = {
 def _temporal(source: Type, target: Type) -> Meaning:
     """Between timestamps, dates, and numbers of seconds since the epoch."""
     if source == TIMESTAMP and target == DATE:
-        return lambda us: us // DAY_US
+        return lambda us: in_range(us // DAY_US, DATE)
     if source == TIMESTAMP:
         return (
             (lambda us: float(us) / SECOND_US)

@@ -18,7 +18,7 @@ from penstock.plan.functions.calendar import DAY_US, HOUR_US, MINUTE_US, SECOND_
 from penstock.plan.functions.function import Check, define
 from penstock.plan.functions.text import read_date, read_timestamp, show_year
 from penstock.plan.functions.times import OF_DAY, weekday
-from penstock.plan.types import TIMESTAMP
+from penstock.plan.types import DATE, TIMESTAMP
 
 MONTHS: Final = (
     "January",
@@ -173,9 +173,14 @@ def _hour(parts: dict[str, str]) -> int | None:
 
 def _to_date(text: str, pattern: str | None = None) -> int | None:
     if pattern is None:
-        return read_date(text.strip())
+        days = read_date(text.strip())
+        return None if days is None else in_range(days, DATE)
     us = parse_timestamp(text, pattern)
-    return None if us is None else us // DAY_US
+    return None if us is None else _day_of(us)
+
+
+def _day_of(us: int) -> int | None:
+    return in_range(us // DAY_US, DATE)
 
 
 def _unix(text: str, pattern: str = DEFAULT) -> int | None:
@@ -219,7 +224,7 @@ FUNCTIONS: Final = (
     define(
         "to_date(string [, string]) -> date; to_date(timestamp) -> date",
         "read by a pattern, or as a cast reads it; the date of a timestamp",
-        bind=lambda arguments, result: _to_date if arguments[0] != TIMESTAMP else lambda us: us // DAY_US,
+        bind=lambda arguments, result: _to_date if arguments[0] != TIMESTAMP else _day_of,
         check=_valid(_reader),
     ),
     define(

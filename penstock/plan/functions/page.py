@@ -20,10 +20,10 @@ timestamp or an interval. Functions are deterministic, and all times are UTC.
 ## What holds for all of them
 
 - A NULL argument gives NULL, unless the text says otherwise.
-- No value makes a function fail. What the result cannot hold is NULL: more than 64 bits (32 for an int), more digits
-  than a decimal has, anything divided by zero, text that a cast cannot read, an argument outside a function's domain
-  (`sqrt(-1)`, `ln(0)`, `asin(2)`, `sin` of infinity). In doubles too large is infinity. Strings of more than 2^24
-  characters are NULL.
+- No value makes a function fail. What the result cannot hold is NULL: more than 64 bits (32 for an int), a date
+  before year 1 or after 9999, more digits than a decimal has, anything divided by zero, text that a cast cannot read,
+  an argument outside a function's domain (`sqrt(-1)`, `ln(0)`, `asin(2)`, `sin` of infinity). In doubles too large is
+  infinity. Strings of more than 2^24 characters are NULL.
 - NaN equals NaN and is above all numbers; -0.0 equals 0.0. Strings compare by code point.
 - `and`, `or`, `case`, `coalesce`, and what is written with them (`if`, `nullif`), look at their arguments in order,
   and only as far as needed.

@@ -282,8 +282,8 @@ FUNCTIONS: Final = (
     define("date_sub(date, bigint) -> date", "so many days earlier", _days_after(-1)),
     define(
         "datediff(date, date) -> int",
-        "days from the second to the first; NULL past 32 bits",
-        lambda end, start: in_range(end - start, DATE),
+        "days from the second to the first",
+        lambda end, start: end - start,
         aliases=("date_diff",),
     ),
     define(
