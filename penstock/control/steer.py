@@ -12,6 +12,7 @@ from penstock.errors import Diagnostic, PenstockError
 from penstock.plan.network import Network
 from penstock.plan.rewrites import optimize
 from penstock.plan.running import Plan
+from penstock.shed.watching import watched
 from penstock.stats.forgetting import Forgetting
 from penstock.stats.load import with_stated_costs
 from penstock.stats.snapshot import Snapshot
@@ -37,11 +38,17 @@ def steer(network: Network, wishes: Wishes, rehearsal: Callable[[], Snapshot] | 
     asked = {n: v for n in ("filters", "controller", "clock") if (v := getattr(wishes, n)) is not None}
     if asked:
         raise PenstockError(*(Diagnostic(f"{name} = {value!r} is not available yet") for name, value in asked.items()))
-    loop = Loop(Plan(optimize(network)), _strategies(network, wishes, rehearsal))
+    loop = Loop(_plan(network), _strategies(network, wishes, rehearsal))
     if wishes.shed is not None:
         loop.mode = Order.of(wishes.shed).mode
         loop.step(Snapshot(0, 0.0))
     return loop if loop.strategies else None
+
+
+def _plan(network: Network) -> Plan:
+    """The plan that runs at first."""
+    rewritten = optimize(network)
+    return Plan(rewritten, watched=watched(rewritten))
 
 
 def _strategies(

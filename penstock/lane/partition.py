@@ -18,6 +18,7 @@ from penstock.plan.network import Network, Query
 from penstock.plan.node import Kind, Node
 from penstock.plan.nodes import Filter, Source, Table
 from penstock.plan.running import Order, Plan
+from penstock.plan.watched import Watched
 
 Route = tuple[Expression, ...]
 
@@ -63,7 +64,8 @@ class Partition:
         """For each fragment its part of `plan`, a plan over the whole network."""
         placed = [(_inside(location, self.inner), drop) for location, drop in plan.drops]
         orders = [(self.inner.get(f, f), order) for f, order in plan.orders]
-        return [_part_of(plan, f, placed, orders) for f in self.fragments]
+        watched = [replace(w, node=self.inner.get(w.node, w.node)) for w in plan.watched]
+        return [_part_of(plan, f, placed, orders, watched) for f in self.fragments]
 
     def __str__(self) -> str:
         """What a person reads in `explain`."""
@@ -118,15 +120,16 @@ def _inside(location: Location, inner: Mapping[Node, Node]) -> Location:
 
 
 def _part_of(
-    plan: Plan, fragment: Fragment, placed: Iterable[Placed], orders: Iterable[tuple[Node, Order]]
-) -> Plan:
+    plan: Plan, fragment: Fragment, placed: Iterable[Placed], orders: Iterable[tuple[Node, Order]],
+    watched: Iterable[Watched],
+) -> Plan:  # fmt: skip
     network = Network(queries=tuple(Query(o.name, o.root) for o in fragment.outlets))
     nodes = frozenset(network.nodes())
     names = frozenset(o.name for o in fragment.outlets)
     drops = [p for p in placed if (p[0].consumer or p[0].node) in nodes and p[0].query in (None, *names)]
     kept = [(f, order) for f, order in orders if f in nodes and isinstance(f, Filter)]
     shut = tuple(q for q in plan.shut_down if q in names)
-    return Plan(network, plan.number, tuple(drops), tuple(kept), shut)
+    return Plan(network, plan.number, tuple(drops), tuple(kept), shut, tuple(w for w in watched if w.node in nodes))
 
 
 class _Cutter:

@@ -17,6 +17,7 @@ from penstock.lane.clock import Clock, WallClock
 from penstock.lane.contexts import Birth
 from penstock.lane.graph import Build, Graph
 from penstock.lane.observe import Observer
+from penstock.lane.probes import Probes
 from penstock.lane.schedulers import scheduler as named_scheduler
 from penstock.lane.sweep import Sweeper, Typed, held
 from penstock.lane.valves import Valves
@@ -66,6 +67,7 @@ class Lane:
         self._inputs = 0
         self.observer = Observer(self._graph, self.clock)
         self._valves = Valves(self._graph)
+        self._probes = Probes(self._graph)
         self._shut_down: tuple[str, ...] = ()
         self.add(*network.queries)
 
@@ -91,6 +93,7 @@ class Lane:
     def adopt(self, plan: Plan) -> None:
         """Makes `plan`, over the network that runs here, hold from the next train on."""
         self._valves.set(plan.drops)
+        self._probes.set(plan.watched)
         self._shut_down = plan.shut_down
 
     def _bear(self, birth: int) -> None:
@@ -149,7 +152,7 @@ class Lane:
         while graph.ran(added, birth):
             birth = birth._replace(serial=birth.serial + 1)
         graph.add(added, birth, self.network.sharing)
-        self._valves.renew()
+        self._renew()
         return birth.instant
 
     def remove(self, query: str) -> None:
@@ -158,7 +161,7 @@ class Lane:
             raise PenstockError(unknown("query", query, list(self._graph.taps)))
         self._graph.untap(query)
         sharing.discard(self._graph)
-        self._valves.renew()
+        self._renew()
 
     def share(self, on: bool) -> None:
         """Switches sharing (Babu 2.3.1): off gives each query operators and stores of its own, on unites equal ones."""
@@ -166,13 +169,18 @@ class Lane:
             return
         self.run()
         (sharing.unite if on else sharing.separate)(self._graph)
-        self._valves.renew()
+        self._renew()
         self.network = replace(self.network, sharing=on)
+
+    def _renew(self) -> None:
+        self._valves.renew()
+        self._probes.renew()
 
     def snapshot(self, streams: Iterable[StreamStatistics] = ()) -> Snapshot:
         """Everything that was counted so far, with what the input manager says of the streams."""
         looked = self.observer.snapshot(streams)
-        return replace(looked, drops=self._valves.statistics(), shut_down=self._shut_down)
+        return replace(looked, drops=self._valves.statistics(), shut_down=self._shut_down,
+                       values=self._probes.histograms())  # fmt: skip
 
     def sweep(self, *outside: Typed, force: bool = False) -> int:
         """Gives back the codes of values that nobody holds, where a dictionary has grown enough or by `force`.

@@ -16,6 +16,7 @@ from penstock.plan.node import Node
 from penstock.plan.nodes import Filter
 from penstock.plan.nodes.checks import check_expression
 from penstock.plan.types import BOOLEAN
+from penstock.plan.watched import Watched
 
 Order = tuple[int, ...]
 """The order in which a filter's conjuncts are evaluated, by their places in the predicate as it is written."""
@@ -28,6 +29,7 @@ class Plan:
     drops      what is given up, and where
     orders     filters whose conjuncts are evaluated in another order than they are written
     shut_down  queries that deliver nothing, because their promise cannot be kept
+    watched    columns whose values are counted
     """
 
     network: Network
@@ -35,6 +37,7 @@ class Plan:
     drops: tuple[Placed, ...] = ()
     orders: tuple[tuple[Filter, Order], ...] = ()
     shut_down: tuple[str, ...] = field(default=())
+    watched: tuple[Watched, ...] = ()
 
     def apply(self, *changes: Change) -> Plan:
         """The plan after `changes`, checked; without any, the plan itself."""
@@ -95,6 +98,7 @@ def _check_drops(plan: Plan) -> None:
         _check_location(location, nodes, names)
         if isinstance(drop, SemanticDrop):
             check_expression(drop.keep, location.node.schema, BOOLEAN)
+            check_expression(drop.partly, location.node.schema, BOOLEAN)
         if not 0 <= drop.rate <= 1:
             raise AssertionError(f"a drop at {location} has the rate {drop.rate}")
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from penstock.plan.drops import Location
 from penstock.plan.node import Node
 from penstock.stats.batches import BatchStatistics
+from penstock.stats.histograms import Histogram
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,3 +94,5 @@ class Snapshot:
     """The pipeline's batch after which it was taken; None in process."""
     shortfall: float = 0.0
     """The share of the load that should have gone and did not, because promises to queries outrank it."""
+    values: tuple[Histogram, ...] = ()
+    """What the watched columns hold."""
