@@ -67,15 +67,58 @@ class Settings:
         one_of=("keep", "drop"),
     )
 
+    drop_profiling: float = knob(
+        0.01,
+        "share of rows",
+        "how many rows are profiled for the order of filters: the verdict of every filter on them, though one has "
+        "dropped them (the paper's p). Its cost grows with it in proportion, and so does the speed of adaptation; "
+        "Independent, which needs less, takes half",
+        least=0,
+    )
+    profile_tuples: int = knob(
+        1000,
+        "profile tuples",
+        "the window that filter orders are chosen by: large enough that selectivities are known to a few percent, "
+        "small enough that the past is forgotten; a stage of Sweep takes half of it",
+        least=1,
+    )
+    thrashing_avoidance: float = knob(
+        0.9,
+        "factor",
+        "how clearly a filter must be better than one before it for their order to count as wrong (the paper's alpha): "
+        "1 would change places of equals to and fro",
+        least=0,
+    )
+    min_relative_gain: float = knob(
+        1.02,
+        "factor",
+        "by how much a change must make its part of the plan cheaper to be made: what is expected of less is within "
+        "the error of what a profile window can say",
+        least=1,
+    )
+    min_absolute_gain: float = knob(
+        0.0001,
+        "processor seconds a second",
+        "what a change must save to be made: below this its own cost, a plan record and code made anew, is more",
+        least=0,
+    )
+    cool_down_s: float = knob(
+        0.0,
+        "seconds",
+        "how long a part of the plan is left alone after a change: nothing, since a change of order moves no state and "
+        "the first correction after a change of the data may rest on half a window",
+        least=0,
+    )
+
     def changed(self, values: Mapping[str, Value]) -> Settings:
         """These settings with `values`, by name; all mistakes in them are reported at once.
 
         >>> Settings().changed({"late": "drop"}).late
         'drop'
-        >>> Settings().changed({"train_row": 10})
+        >>> Settings().changed({"train_row": 10})  # doctest: +ELLIPSIS
         Traceback (most recent call last):
         penstock.errors.PenstockError: unknown setting 'train_row'
-            known: key_groups, late, queue_rows, skew_us, train_rows
+            known: cool_down_s, drop_profiling, ..., train_rows
             help: did you mean 'train_rows'?
         """
         mistakes = [m for name, value in values.items() if (m := _mistake(name, value))]

@@ -10,21 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
-from penstock.plan.running import Change, Plan, SetDrops, ShutDown
+from penstock.control.gains import Gain, Ledger
+from penstock.plan.proposal import Proposal as Proposal
+from penstock.plan.running import Plan, Reorder, SetDrops, ShutDown
 from penstock.stats.snapshot import Snapshot
-
-
-@dataclass(frozen=True, slots=True)
-class Proposal:
-    """A change that a strategy would have made.
-
-    `gain` is the factor by which the strategy expects the cost of the part of the plan that it looks at to fall (1.5:
-    to two thirds); None for what is not a matter of gain: a drop that keeps a promise is not weighed against its cost.
-    """
-
-    change: Change
-    why: str
-    gain: float | None = None
 
 
 class Strategy(Protocol):
@@ -71,18 +60,20 @@ class Open:
 
 @dataclass(slots=True)
 class Loop:
-    """`plan` is the one in force; `log` has every snapshot and decision in order: the only input of whoever shows
-    them. `mode` says whether anything is shed (see `MODES`), and may be switched at any time."""
+    """`plan` is the one in force; `log` has every snapshot, decision and measured gain in order: the only input of
+    whoever shows them. `mode` says whether anything is shed (see `MODES`), and may be switched at any time."""
 
     plan: Plan
     strategies: Sequence[Strategy]
     gate: Gate = field(default_factory=Open)
-    log: list[Snapshot | Decision] = field(default_factory=list)
+    log: list[Snapshot | Decision | Gain] = field(default_factory=list)
     mode: str = "on"
+    ledger: Ledger = field(default_factory=Ledger)
 
     def step(self, snapshot: Snapshot) -> Plan:
         """The plan to run from now on."""
         self.log.append(snapshot)
+        self.log.extend(self.ledger.see(snapshot))
         if self.mode != "on" and (self.plan.drops or self.plan.shut_down):
             self.plan = self.plan.apply(SetDrops(()), ShutDown(()))
         for strategy in self.strategies:
@@ -99,4 +90,6 @@ class Loop:
             refused = refused or "shedding is watched only"
         if refused is None:
             self.plan = self.plan.apply(proposal.change)
+            if isinstance(proposal.change, Reorder) and proposal.gain is not None:
+                self.ledger.changed(proposal.change.filter, self.plan.number, strategy, proposal.gain, snapshot)
         self.log.append(Decision(snapshot.number, strategy, proposal, refused, self.plan.number))

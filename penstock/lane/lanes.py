@@ -19,7 +19,7 @@ from penstock.plan.node import Kind
 from penstock.plan.rewrites import optimize
 from penstock.plan.running import Plan
 from penstock.settings import Settings
-from penstock.stats.snapshot import QueueStatistics, Snapshot, StreamStatistics
+from penstock.stats.snapshot import FilterProfile, QueueStatistics, Snapshot, StreamStatistics
 
 
 @dataclass(slots=True)
@@ -96,6 +96,12 @@ class Lanes:
             for lane in running.lanes:
                 lane.adopt(part)
 
+    def profiled(self) -> tuple[FilterProfile, ...]:
+        """What was measured of filters since this was asked the last time, by the nodes of the whole network."""
+        outer = {inner: node for node, inner in self.partition.inner.items()}
+        found = chain.from_iterable(lane.profiled() for lane in self._all())
+        return tuple(replace(p, node=outer.get(p.node, p.node)) for p in found)
+
     def _exchange(self, outlet: Outlet, running: _Running) -> None:
         """Hands a result on in the total order; row numbers of one lane's stores mean nothing on another."""
         progress = min(lane.progress(outlet.name) for lane in running.lanes)
@@ -140,5 +146,4 @@ class Lanes:
             store_bytes=sum(p.store_bytes for p in parts),
             set_aside=tuple(sorted(aside.items())),
             drops=tuple(chain.from_iterable(p.drops for p in parts)),
-            values=tuple(chain.from_iterable(p.values for p in parts)),
         )  # fmt: skip

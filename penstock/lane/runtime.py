@@ -13,11 +13,11 @@ from itertools import chain
 from penstock.errors import Diagnostic, PenstockError, unknown
 from penstock.lane import sharing
 from penstock.lane.agenda import Agenda
+from penstock.lane.arrangement import Arrangement
 from penstock.lane.clock import Clock, WallClock
 from penstock.lane.contexts import Birth
 from penstock.lane.graph import Build, Graph
 from penstock.lane.observe import Observer
-from penstock.lane.probes import Probes
 from penstock.lane.schedulers import scheduler as named_scheduler
 from penstock.lane.sweep import Sweeper, Typed, held
 from penstock.lane.valves import Valves
@@ -30,7 +30,7 @@ from penstock.plan.rewrites import optimize_node
 from penstock.plan.running import Plan
 from penstock.plan.windows import BEGIN, END
 from penstock.settings import Settings
-from penstock.stats.snapshot import Snapshot, StreamStatistics
+from penstock.stats.snapshot import FilterProfile, Snapshot, StreamStatistics
 
 
 class Lane:
@@ -67,7 +67,7 @@ class Lane:
         self._inputs = 0
         self.observer = Observer(self._graph, self.clock)
         self._valves = Valves(self._graph)
-        self._probes = Probes(self._graph)
+        self._arrangement = Arrangement(self._graph)
         self._shut_down: tuple[str, ...] = ()
         self.add(*network.queries)
 
@@ -93,13 +93,19 @@ class Lane:
     def adopt(self, plan: Plan) -> None:
         """Makes `plan`, over the network that runs here, hold from the next train on."""
         self._valves.set(plan.drops)
-        self._probes.set(plan.watched)
+        self._arrangement.set(plan)
         self._shut_down = plan.shut_down
+
+    def _renew(self) -> None:
+        """Operators have come or gone."""
+        self._valves.renew()
+        self._arrangement.renew()
 
     def _bear(self, birth: int) -> None:
         for slot in self._graph.order:
             if slot.unborn == birth:
                 self._graph.bear(slot)
+        self._arrangement.renew()
 
     def _drain(self, cap: int) -> None:
         if self._whole:
@@ -172,15 +178,14 @@ class Lane:
         self._renew()
         self.network = replace(self.network, sharing=on)
 
-    def _renew(self) -> None:
-        self._valves.renew()
-        self._probes.renew()
-
     def snapshot(self, streams: Iterable[StreamStatistics] = ()) -> Snapshot:
         """Everything that was counted so far, with what the input manager says of the streams."""
         looked = self.observer.snapshot(streams)
-        return replace(looked, drops=self._valves.statistics(), shut_down=self._shut_down,
-                       values=self._probes.histograms())  # fmt: skip
+        return replace(looked, drops=self._valves.statistics(), shut_down=self._shut_down)
+
+    def profiled(self) -> tuple[FilterProfile, ...]:
+        """What was measured of filters since this was asked the last time, as the plan wants it."""
+        return self._arrangement.profiled()
 
     def sweep(self, *outside: Typed, force: bool = False) -> int:
         """Gives back the codes of values that nobody holds, where a dictionary has grown enough or by `force`.

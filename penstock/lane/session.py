@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Protocol
 
@@ -20,7 +20,7 @@ from penstock.plan.nodes import RStream
 from penstock.plan.running import Plan
 from penstock.plan.schema import Schema
 from penstock.plan.windows import BEGIN, END
-from penstock.stats.snapshot import Snapshot, StreamStatistics
+from penstock.stats.snapshot import FilterProfile, Snapshot, StreamStatistics
 
 
 class Engine(Protocol):
@@ -47,6 +47,9 @@ class Engine(Protocol):
 
     def adopt(self, plan: Plan) -> None:
         """Makes a plan over its network hold from the next train on."""
+
+    def profiled(self) -> tuple[FilterProfile, ...]:
+        """What was measured of filters since this was asked the last time."""
 
 
 class Steering(Protocol):
@@ -169,7 +172,7 @@ class Session:
             self.outcome.elements.setdefault(query, []).extend(self._elements(query, schema))
         waiting = chain.from_iterable(of_train(t, schema) for t, schema in self.manager.waiting())
         self.engine.sweep(*waiting, force=self.job.sweeps)
-        snapshot = self.engine.snapshot(self.manager.statistics())
+        snapshot = replace(self.engine.snapshot(self.manager.statistics()), profiles=self.engine.profiled())
         self.outcome.log.append(snapshot)
         if self.steering is not None:
             self.engine.adopt(self.steering.step(snapshot))

@@ -10,16 +10,11 @@ from dataclasses import dataclass, field, replace
 from typing import Final, Protocol
 
 from penstock.plan.drops import Location, Placed, SemanticDrop
-from penstock.plan.expressions import conjuncts
+from penstock.plan.filters import Order, Profiling, allowed
 from penstock.plan.network import Network
 from penstock.plan.node import Node
-from penstock.plan.nodes import Filter
 from penstock.plan.nodes.checks import check_expression
 from penstock.plan.types import BOOLEAN
-from penstock.plan.watched import Watched
-
-Order = tuple[int, ...]
-"""The order in which a filter's conjuncts are evaluated, by their places in the predicate as it is written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,17 +22,17 @@ class Plan:
     """`network` is after the rewrites. `number` counts the changes.
 
     drops      what is given up, and where
-    orders     filters whose conjuncts are evaluated in another order than they are written
+    orders     operators whose filters are evaluated in another order than they are written
     shut_down  queries that deliver nothing, because their promise cannot be kept
-    watched    columns whose values are counted
+    profiled   operators whose filters are profiled, and how
     """
 
     network: Network
     number: int = 0
     drops: tuple[Placed, ...] = ()
-    orders: tuple[tuple[Filter, Order], ...] = ()
+    orders: tuple[tuple[Node, Order], ...] = ()
     shut_down: tuple[str, ...] = field(default=())
-    watched: tuple[Watched, ...] = ()
+    profiled: tuple[tuple[Node, Profiling], ...] = ()
 
     def apply(self, *changes: Change) -> Plan:
         """The plan after `changes`, checked; without any, the plan itself."""
@@ -69,15 +64,29 @@ class SetDrops:
 
 @dataclass(frozen=True, slots=True)
 class Reorder:
-    """The conjuncts of `filter` in this order."""
+    """The filters of the operator `filter` in this order."""
 
-    filter: Filter
+    filter: Node
     order: Order
 
     def applied(self, plan: Plan) -> Plan:
         """See `Change`."""
         others = tuple((f, o) for f, o in plan.orders if f != self.filter)
         return replace(plan, orders=(*others, (self.filter, self.order)))
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """The filters of the operator `filter` are measured in this way; None: no more."""
+
+    filter: Node
+    profiling: Profiling | None
+
+    def applied(self, plan: Plan) -> Plan:
+        """See `Change`."""
+        others = tuple((f, p) for f, p in plan.profiled if f != self.filter)
+        mine = () if self.profiling is None else ((self.filter, self.profiling),)
+        return replace(plan, profiled=(*others, *mine))
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +107,6 @@ def _check_drops(plan: Plan) -> None:
         _check_location(location, nodes, names)
         if isinstance(drop, SemanticDrop):
             check_expression(drop.keep, location.node.schema, BOOLEAN)
-            check_expression(drop.partly, location.node.schema, BOOLEAN)
         if not 0 <= drop.rate <= 1:
             raise AssertionError(f"a drop at {location} has the rate {drop.rate}")
 
@@ -115,8 +123,8 @@ def _check_location(location: Location, nodes: frozenset[Node], queries: dict[st
 
 def _check_orders(plan: Plan) -> None:
     for node, order in plan.orders:
-        if sorted(order) != list(range(len(conjuncts(node.predicate)))):
-            raise AssertionError(f"{order} is no order of the conjuncts of {node.label}")
+        if not allowed(node, order):
+            raise AssertionError(f"{order} is no order in which the filters of {node.label} may be evaluated")
 
 
 def _check_shut_down(plan: Plan) -> None:

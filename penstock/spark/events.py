@@ -10,10 +10,12 @@ import io
 import json
 import time
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import IO, Any, Final
 
 from pyarrow import fs
 
+from penstock.control.gains import Gain
 from penstock.control.loop import Decision
 from penstock.plan.drops import Location
 from penstock.plan.node import Node
@@ -44,6 +46,10 @@ class EventLog:
         told = _snapshot(snapshot, self._plans, self._before) | {"mode": mode, "plan": plan.number}
         self._before = {o.node: o for o in snapshot.operators}
         self._write(told)
+
+    def gain(self, gain: Gain) -> None:
+        """What a change has brought, beside what was expected of it."""
+        self._write({"kind": "gain", **asdict(gain), "measured": gain.measured})
 
     def decision(self, decision: Decision) -> None:
         """A proposal, and what became of it."""

@@ -35,11 +35,11 @@ class Plans:
         self._mark = f"{zlib.crc32(chr(10).join(n.label for n in self._nodes).encode()):08x}"
 
     def written(self, plan: Plan) -> str:
-        """`plan` as text; nothing for one that drops, reorders, shuts down and watches nothing."""
-        if not (plan.drops or plan.orders or plan.shut_down or plan.watched):
+        """`plan` as text; nothing for one that drops, reorders, profiles and shuts down nothing."""
+        if not (plan.drops or plan.orders or plan.shut_down or plan.profiled):
             return ""
         sink = io.BytesIO()
-        _Writer(sink, self._places).dump((plan.number, plan.drops, plan.orders, plan.shut_down, plan.watched))
+        _Writer(sink, self._places).dump((plan.number, plan.drops, plan.orders, plan.shut_down, plan.profiled))
         return f"{self._mark} {base64.b64encode(sink.getvalue()).decode()}"
 
     def read(self, text: str) -> Plan:

@@ -15,6 +15,7 @@ from typing import Final
 
 from pyarrow import fs
 
+from penstock.control.gains import Gain
 from penstock.control.loop import Decision, Loop
 from penstock.errors import PenstockError, unknown
 from penstock.plan.running import Plan
@@ -63,10 +64,10 @@ class Steering:
                  mode: str = "on", kept: int | None = KEPT) -> None:  # fmt: skip
         self.plans = Plans(staged.network)
         self.loop = loop or Loop(Plan(staged.network), ())
-        self.log: deque[Snapshot | Decision] = deque(maxlen=kept)
+        self.log: deque[Snapshot | Decision | Gain] = deque(maxlen=kept)
         self.events = EventLog(checkpoint.sub("events"), self.plans)
         self._staged = staged
-        self._totals = Totals(staged, self.plans, settings, self.loop.plan.watched)
+        self._totals = Totals(staged, self.plans, settings)
         self._divided: tuple[str, Divided] | None = None
         self._file = _mode_file(checkpoint)
         self._changed = 0
@@ -131,6 +132,8 @@ class Steering:
             self.log.append(event)
             if isinstance(event, Decision):
                 self.events.decision(event)
+            elif isinstance(event, Gain):
+                self.events.gain(event)
         if self.log.maxlen is not None:
             self.loop.log.clear()
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
+
+import numpy.typing as npt
 
 from penstock.plan.drops import Location
 from penstock.plan.node import Node
 from penstock.stats.batches import BatchStatistics
-from penstock.stats.histograms import Histogram
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,22 @@ class DropStatistics:
         return self.rows_in - self.dropped
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class FilterProfile:
+    """What was measured of an operator's filters since the snapshot before (Babu 4.3.1).
+
+    bits     the profile tuples: a word for each sampled row that was dropped, bit i set where filter i drops it
+    sampled  rows that were sampled, those that pass included
+    seconds  for each filter, processor time; `rows`, over how many rows
+    """
+
+    node: Node
+    bits: npt.NDArray[Any]
+    sampled: int
+    seconds: npt.NDArray[Any]
+    rows: npt.NDArray[Any]
+
+
 @dataclass(frozen=True, slots=True)
 class Snapshot:
     """Snapshot `number`, taken at `now_s` of the lane's clock."""
@@ -94,5 +112,5 @@ class Snapshot:
     """The pipeline's batch after which it was taken; None in process."""
     shortfall: float = 0.0
     """The share of the load that should have gone and did not, because promises to queries outrank it."""
-    values: tuple[Histogram, ...] = ()
-    """What the watched columns hold."""
+    profiles: tuple[FilterProfile, ...] = ()
+    """What was measured of filters since the snapshot before; of one operator as many as lanes run it."""

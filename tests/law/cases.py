@@ -49,12 +49,14 @@ class Way:
 
 
 @st.composite
-def cases(draw: st.DrawFn) -> Case:
-    """A network over one to three streams and up to one relation, and up to 30 arrivals."""
+def cases(draw: st.DrawFn, filters: bool = False) -> Case:
+    """A network over one to three streams and up to one relation, and up to 30 arrivals; `filters` asks for filters
+    that have a choice of orders."""
     key = draw(st.sampled_from(KEY_TYPES))
     streams = [draw(declared(f"s{i}", key)) for i in range(draw(st.integers(1, 3)))]
     relations = [RelationDefinition("r", draw(schemas(key)))] if draw(st.booleans()) else []
-    found = draw(queries([Source(s.name, s.schema) for s in streams], [Table(r.name, r.schema) for r in relations]))
+    sources = [Source(s.name, s.schema) for s in streams]
+    found = draw(queries(sources, [Table(r.name, r.schema) for r in relations], filters))
     network = Network(tuple(streams), tuple(relations), found)
     ticks = any(isinstance(n, RStream) and n.boundaries for n in network.nodes())
     return Case(network, tuple(draw(arrivals(streams, relations, _NOT_SO_FAR if ticks else _FAR))))

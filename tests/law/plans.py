@@ -48,9 +48,11 @@ _AXIS = ("int", "bigint", "double", "timestamp", "date", "decimal")
 
 
 @st.composite
-def queries(draw: st.DrawFn, sources: Sequence[Source], tables: Sequence[Table]) -> tuple[Query, ...]:
-    """One to four queries, which may have parts in common."""
-    maker = _Maker(draw, sources, tables)
+def queries(
+    draw: st.DrawFn, sources: Sequence[Source], tables: Sequence[Table], filters: bool = False
+) -> tuple[Query, ...]:
+    """One to four queries, which may have parts in common; `filters` asks for filters that have a choice of orders."""
+    maker = _Maker(draw, sources, tables, filters)
     roots = [maker.root() for _ in range(draw(st.integers(1, 4)))]
     return tuple(Query(f"q{i}", root) for i, root in enumerate(roots))
 
@@ -58,8 +60,10 @@ def queries(draw: st.DrawFn, sources: Sequence[Source], tables: Sequence[Table])
 class _Maker:
     """Draws nodes. What was made is drawn again now and then: that is how sub-plans come to be shared."""
 
-    def __init__(self, draw: st.DrawFn, sources: Sequence[Source], tables: Sequence[Table]) -> None:
+    def __init__(self, draw: st.DrawFn, sources: Sequence[Source], tables: Sequence[Table], filters: bool) -> None:
         self.draw = draw
+        self.most_filters = 5 if filters else 2
+        self.pipelined = filters
         self.sources = list(sources)
         self.tables = list(tables)
         self.made: list[Node] = []
@@ -72,6 +76,8 @@ class _Maker:
 
     def root(self) -> Node:
         depth = self.draw(st.sampled_from((1, 1, 2, 2, 3)))
+        if self.pipelined and not self.one_in(3):
+            return self.filter(self.stream(depth - 1)) if self.one_in(3) else self.pipeline(depth)
         return self.relation(depth) if self.draw(st.booleans()) else self.stream(depth)
 
     def keep(self, node: Node) -> Node:
@@ -119,6 +125,14 @@ class _Maker:
                 return self.resample(self.stream(depth), self.stream(depth))
         left, right = self.stream(depth), self.relation(depth)
         return self.narrowed(Read(left, right, self.predicate((left, right))))
+
+    def pipeline(self, depth: int) -> Node:
+        """What a stream's elements pass of filters: conditions and semijoins."""
+        stream = self.stream(depth - 2)
+        node: Node = Window(self.filter(stream) if self.draw(st.booleans()) else stream, Range(0))
+        for _ in range(self.draw(st.integers(1, 3))):
+            node = self.semijoin(node, self.relation(depth - 1))
+        return IStream(node) if self.draw(st.booleans()) else node
 
     def rstream(self, relation: Node) -> Node:
         """Half of them with boundaries."""
@@ -242,7 +256,7 @@ class _Maker:
     # What streams and relations share
 
     def filter(self, input: Node) -> Node:
-        parts = [self.condition(input.schema) for _ in range(self.draw(st.integers(1, 2)))]
+        parts = [self.condition(input.schema) for _ in range(self.draw(st.integers(1, self.most_filters)))]
         return Filter(input, conjunction(tuple(parts)))
 
     def condition(self, schema: Schema) -> Expression:

@@ -9,7 +9,7 @@ import numpy as np
 
 from penstock.operators.base import Context
 from penstock.operators.columns.train import Train
-from penstock.operators.columns.vector import Vector
+from penstock.operators.columns.vector import Array, Vector
 from penstock.operators.vector_eval.build import build
 from penstock.operators.vector_eval.scope import Scope, spread
 from penstock.plan.expressions import Expression, conjuncts
@@ -65,6 +65,23 @@ class Predicate:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Predicate, self._said
+
+
+class Condition:
+    """One filter of several: `condition(train)` says for which elements it is true, one boolean for all where it reads
+    no column. Raises SetAside as `Compiled` does."""
+
+    __slots__ = ("_run", "_said")
+
+    def __init__(self, expression: Expression, schema: Schema, context: Context) -> None:
+        self._said = (expression, schema, context)
+        self._run = build(fold(expression), Scope(schema, context))
+
+    def __call__(self, train: Train) -> Array:
+        return self._run(train).values
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Condition, self._said
 
 
 class Projection:
