@@ -26,9 +26,12 @@ from penstock.lane.runtime import Lane
 from penstock.lane.session import Job, Outcome, run
 from penstock.operators.base import Row
 from penstock.plan.network import Network, StreamDefinition
+from penstock.plan.rewrites import optimize
+from penstock.plan.running import Plan
 from penstock.plan.schema import Schema
 from penstock.plan.types import to_internal, to_python
 from penstock.plan.windows import BEGIN, END
+from penstock.shed.watching import watched
 from penstock.stats.snapshot import Snapshot
 
 _LATER: Final = ("joins", "caches", "constraints")
@@ -224,7 +227,10 @@ def _rehearsed(job: Job) -> Snapshot:
     """The job, or its beginning, at work without drops."""
     start = job.given[:REHEARSED]
     until = job.until if len(start) == len(job.given) else start[-1].ts + 1
-    return run(replace(job, given=start, sizes=None, until=until), Lane(job.network)).log[-1]
+    network = optimize(job.network)
+    lane = Lane(network, optimized=False)
+    lane.adopt(Plan(network, watched=watched(network)))
+    return run(replace(job, given=start, sizes=None, until=until), lane).log[-1]
 
 
 def _nothing_shed(wishes: Wishes) -> Snapshot:

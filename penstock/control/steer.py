@@ -14,6 +14,7 @@ from penstock.errors import Diagnostic, PenstockError
 from penstock.plan.network import Network
 from penstock.plan.rewrites import optimize
 from penstock.plan.running import Plan
+from penstock.shed.watching import watched
 from penstock.stats.forgetting import Forgetting
 from penstock.stats.load import with_stated_costs
 from penstock.stats.snapshot import Snapshot
@@ -39,7 +40,7 @@ def steer(network: Network, wishes: Wishes, rehearsal: Callable[[], Snapshot] | 
     asked = {n: v for n in ("controller", "clock") if (v := getattr(wishes, n)) is not None}
     if asked:
         raise PenstockError(*(Diagnostic(f"{name} = {value!r} is not available yet") for name, value in asked.items()))
-    plan = Plan(optimize(network))
+    plan = _plan(network)
     strategies = [*_filters(plan.network, wishes), *_strategies(network, wishes, rehearsal)]
     loop = Loop(plan, strategies, ChangeGate())
     if wishes.shed is not None:
@@ -47,6 +48,12 @@ def steer(network: Network, wishes: Wishes, rehearsal: Callable[[], Snapshot] | 
     if strategies:
         loop.step(Snapshot(0, 0.0))
     return loop if loop.strategies else None
+
+
+def _plan(network: Network) -> Plan:
+    """The plan that runs at first."""
+    rewritten = optimize(network)
+    return Plan(rewritten, watched=watched(rewritten))
 
 
 def _filters(network: Network, wishes: Wishes) -> list[Strategy]:

@@ -19,6 +19,7 @@ from penstock.plan.network import Network, Query
 from penstock.plan.node import Kind, Node
 from penstock.plan.nodes import Source, Table
 from penstock.plan.running import Plan
+from penstock.plan.watched import Watched
 
 Route = tuple[Expression, ...]
 
@@ -64,8 +65,9 @@ class Partition:
         """For each fragment its part of `plan`, a plan over the whole network."""
         placed = [(_inside(location, self.inner), drop) for location, drop in plan.drops]
         orders = [(self.inner.get(f, f), order) for f, order in plan.orders]
+        watched = [replace(w, node=self.inner.get(w.node, w.node)) for w in plan.watched]
         profiled = [(self.inner.get(f, f), profiling) for f, profiling in plan.profiled]
-        return [_part_of(plan, f, placed, orders, profiled) for f in self.fragments]
+        return [_part_of(plan, f, placed, orders, watched, profiled) for f in self.fragments]
 
     def __str__(self) -> str:
         """What a person reads in `explain`."""
@@ -119,15 +121,19 @@ def _inside(location: Location, inner: Mapping[Node, Node]) -> Location:
     return replace(location, node=consumer.inputs[location.input], consumer=consumer)
 
 
-def _part_of(plan: Plan, fragment: Fragment, placed: Iterable[Placed], orders: Iterable[tuple[Node, Order]],
-             profiled: Iterable[tuple[Node, Profiling]]) -> Plan:  # fmt: skip
+def _part_of(
+    plan: Plan, fragment: Fragment, placed: Iterable[Placed], orders: Iterable[tuple[Node, Order]],
+    watched: Iterable[Watched], profiled: Iterable[tuple[Node, Profiling]],
+) -> Plan:  # fmt: skip
     network = Network(queries=tuple(Query(o.name, o.root) for o in fragment.outlets))
     nodes = frozenset(network.nodes())
     names = frozenset(o.name for o in fragment.outlets)
     drops = [p for p in placed if (p[0].consumer or p[0].node) in nodes and p[0].query in (None, *names)]
     kept = tuple((f, order) for f, order in orders if f in nodes)
     shut = tuple(q for q in plan.shut_down if q in names)
-    return Plan(network, plan.number, tuple(drops), kept, shut, tuple((f, p) for f, p in profiled if f in nodes))
+    seen = tuple(w for w in watched if w.node in nodes)
+    measured = tuple((f, p) for f, p in profiled if f in nodes)
+    return Plan(network, plan.number, tuple(drops), kept, shut, seen, measured)
 
 
 class _Cutter:

@@ -18,6 +18,7 @@ from penstock.lane.clock import Clock, WallClock
 from penstock.lane.contexts import Birth
 from penstock.lane.graph import Build, Graph
 from penstock.lane.observe import Observer
+from penstock.lane.probes import Probes
 from penstock.lane.schedulers import scheduler as named_scheduler
 from penstock.lane.sweep import Sweeper, Typed, held
 from penstock.lane.valves import Valves
@@ -67,6 +68,7 @@ class Lane:
         self._inputs = 0
         self.observer = Observer(self._graph, self.clock)
         self._valves = Valves(self._graph)
+        self._probes = Probes(self._graph)
         self._arrangement = Arrangement(self._graph)
         self._shut_down: tuple[str, ...] = ()
         self.add(*network.queries)
@@ -93,13 +95,9 @@ class Lane:
     def adopt(self, plan: Plan) -> None:
         """Makes `plan`, over the network that runs here, hold from the next train on."""
         self._valves.set(plan.drops)
+        self._probes.set(plan.watched)
         self._arrangement.set(plan)
         self._shut_down = plan.shut_down
-
-    def _renew(self) -> None:
-        """Operators have come or gone."""
-        self._valves.renew()
-        self._arrangement.renew()
 
     def _bear(self, birth: int) -> None:
         for slot in self._graph.order:
@@ -178,10 +176,16 @@ class Lane:
         self._renew()
         self.network = replace(self.network, sharing=on)
 
+    def _renew(self) -> None:
+        self._valves.renew()
+        self._probes.renew()
+        self._arrangement.renew()
+
     def snapshot(self, streams: Iterable[StreamStatistics] = ()) -> Snapshot:
         """Everything that was counted so far, with what the input manager says of the streams."""
         looked = self.observer.snapshot(streams)
-        return replace(looked, drops=self._valves.statistics(), shut_down=self._shut_down)
+        return replace(looked, drops=self._valves.statistics(), shut_down=self._shut_down,
+                       values=self._probes.histograms())  # fmt: skip
 
     def profiled(self) -> tuple[FilterProfile, ...]:
         """What was measured of filters since this was asked the last time, as the plan wants it."""

@@ -29,12 +29,13 @@ class Feed:
     `log` is what a relation was given so far; a stream's is not kept.
     """
 
-    __slots__ = ("key", "log", "outputs", "progress", "valve")
+    __slots__ = ("key", "log", "outputs", "probe", "progress", "valve")
 
     def __init__(self, key: Key, progress: int, log: list[Train]) -> None:
         self.key = key
         self.outputs: list[Arc] = []
         self.valve: Valve | None = None
+        self.probe: Callable[[Train], None] | None = None
         self.progress = progress
         self.log = log
 
@@ -43,6 +44,8 @@ class Feed:
         if self.valve is not None and len(train):
             train = self.valve(train)
         rows = len(train)
+        if self.probe is not None and rows:
+            self.probe(train)
         for arc in self.outputs:
             if rows:
                 arc.put(train, rows, number)
@@ -52,14 +55,14 @@ class Feed:
 
 class Slot:
     """One operator in its place. `done` is the instant before which it has processed everything; `valve` has the drops
-    before its result fans out.
+    before its result fans out, `probe` looks at what comes before them.
 
     `unborn` is the instant that its inputs must have come to before it starts, None once it runs (see `graph.bear`).
     """
 
     __slots__ = (
         "busy_s", "clock", "context", "delay_s", "done", "inputs", "key", "now", "operator", "outputs", "position",
-        "process", "producers", "rows_in", "rows_out", "runs", "stateless", "unborn", "valve",
+        "probe", "process", "producers", "rows_in", "rows_out", "runs", "stateless", "unborn", "valve",
     )  # fmt: skip
 
     def __init__(self, key: Key, context: Context, clock: Clock, delay_s: float = 0.0) -> None:
@@ -75,6 +78,7 @@ class Slot:
         self.outputs: list[Arc] = []
         self.producers: list[Slot | Feed] = []
         self.valve: Valve | None = None
+        self.probe: Callable[[Train], None] | None = None
         self.position = 0
         self.done = BEGIN
         self.unborn: int | None = None
@@ -129,6 +133,8 @@ class Slot:
         out = len(result)
         if out:
             self.rows_out += out
+            if self.probe is not None:
+                self.probe(result)
             if self.valve is not None:
                 result = self.valve(result)
                 out = len(result)

@@ -7,9 +7,14 @@ trains without disturbing the operators around it. What each kind does to a trai
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
-from penstock.plan.expressions import Expression
+from penstock.plan.expressions import Expression, Literal
 from penstock.plan.node import Node
+from penstock.plan.types import BOOLEAN
+
+NEVER: Final = Literal(False, BOOLEAN)
+"""The condition that no row meets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +55,14 @@ class RandomDrop:
 
 @dataclass(frozen=True, slots=True)
 class SemanticDrop:
-    """Keeps the tuples for which `keep`, over the columns of the location's node, is true; `rate` is the share that it
-    is expected to drop."""
+    """Keeps the tuples for which `keep`, over the columns of the location's node, is true; of those for which `partly`
+    is true too, a share `part` goes by a hash of `seed`. `rate` is the share that it is expected to drop."""
 
     keep: Expression
     rate: float
+    partly: Expression = NEVER
+    part: float = 0.0
+    seed: int = 0
 
     @property
     def reason(self) -> str:

@@ -15,6 +15,7 @@ from penstock.plan.network import Network
 from penstock.plan.node import Node
 from penstock.plan.nodes.checks import check_expression
 from penstock.plan.types import BOOLEAN
+from penstock.plan.watched import Watched
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,7 @@ class Plan:
     drops      what is given up, and where
     orders     operators whose filters are evaluated in another order than they are written
     shut_down  queries that deliver nothing, because their promise cannot be kept
+    watched    columns whose values are counted
     profiled   operators whose filters are profiled, and how
     """
 
@@ -32,6 +34,7 @@ class Plan:
     drops: tuple[Placed, ...] = ()
     orders: tuple[tuple[Node, Order], ...] = ()
     shut_down: tuple[str, ...] = field(default=())
+    watched: tuple[Watched, ...] = ()
     profiled: tuple[tuple[Node, Profiling], ...] = ()
 
     def apply(self, *changes: Change) -> Plan:
@@ -107,6 +110,7 @@ def _check_drops(plan: Plan) -> None:
         _check_location(location, nodes, names)
         if isinstance(drop, SemanticDrop):
             check_expression(drop.keep, location.node.schema, BOOLEAN)
+            check_expression(drop.partly, location.node.schema, BOOLEAN)
         if not 0 <= drop.rate <= 1:
             raise AssertionError(f"a drop at {location} has the rate {drop.rate}")
 

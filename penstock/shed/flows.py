@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -32,12 +32,14 @@ class Cells:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Flows:
-    """`shares`, and for each candidate location, in order, the number of its cap and of the share that arrives."""
+    """`shares`, and for each candidate location, in order, the number of its cap and of the share that arrives; at a
+    `coarse` one drops cannot tell cells apart, and take from all of them."""
 
     shares: Shares
     locations: tuple[Location, ...]
     caps: tuple[int, ...]
     below: tuple[int, ...]
+    coarse: tuple[bool, ...] = ()
 
 
 _ONE = -1
@@ -133,9 +135,10 @@ class _Builder:
 
 def flows(
     load: LoadModel, locations: Sequence[Location], graphs: Sequence[Graph], cells: Cells | None = None,
-    drop_s: float = 0.0,
+    drop_s: float = 0.0, coarse: Collection[Location] = (),
 ) -> Flows:  # fmt: skip
-    """The shares of the network of `load` with caps at `locations`; `graphs` are the queries' loss functions."""
+    """The shares of the network of `load` with caps at `locations`; `graphs` are the queries' loss functions. Drops at
+    `coarse` locations cannot tell cells apart."""
     builder = _Builder(load, locations, cells or Cells())
     for node in load.nodes:
         builder.add(node)
@@ -145,4 +148,5 @@ def flows(
     last = len(shares.load) - 1
     listed = tuple(at for at in locations if at in builder.at)
     caps = tuple(builder.at[at] for at in listed)
-    return Flows(shares, listed, caps, tuple(builder.capped[c] % (last + 1) for c in caps))
+    below = tuple(builder.capped[c] % (last + 1) for c in caps)
+    return Flows(shares, listed, caps, below, tuple(at in coarse for at in listed))

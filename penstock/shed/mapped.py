@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, field
+from typing import Final, Protocol
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from penstock.shed.graph import Graph
 from penstock.shed.locations import candidates
 from penstock.shed.policy import Shedding
 from penstock.shed.qos import QoS, qos
-from penstock.shed.road_map import RoadMap, build
+from penstock.shed.road_map import RoadMap, Row, build
 from penstock.shed.shares import TIGHT, Floats
 from penstock.stats.load import LoadModel
 
@@ -27,36 +27,54 @@ SEEDS: Final = 7919
 """A prime: the seeds of one policy's drops are apart from those of a policy with another seed."""
 
 
+class View(Protocol):
+    """How a kind of load shedding sees a network: what can be dropped apart, and the drops that do it."""
+
+    def flows(self, load: LoadModel, declared: Sequence[QoS], protected: dict[str, str]) -> Flows:
+        """The shares of the network, with a cap at every candidate location."""
+
+    def profile(self, load: LoadModel) -> Floats:
+        """What the map depends on, as parts of a whole."""
+
+    def placed(self, found: Flows, row: Row, seed: int) -> tuple[Placed, ...]:
+        """The drops that leave a row's shares."""
+
+
 @dataclass(slots=True)
 class Mapped:
-    """The road map for random drops over whatever network and load it is shown."""
+    """The road map over whatever network and load it is shown. Queries in `spared`, each with the reason, lose
+    nothing."""
 
     seed: int = 0
+    view: View = field(default_factory=lambda: Random())
     built: int = 0
     _network: Network | None = None
+    _spared: dict[str, str] = field(default_factory=dict)
     _profile: Floats | None = None
     _map: RoadMap | None = None
     _cursor: int = 0
 
-    def shed(self, plan: Plan, load: LoadModel, excess: float) -> Shedding:
+    def shed(self, plan: Plan, load: LoadModel, excess: float, spared: dict[str, str] | None = None) -> Shedding:
         """The plan of the road map that saves `excess`."""
         total = load.load()
         if excess <= 0 or total <= 0:
             return Shedding()
-        road = self.road_map(plan, load)
+        road = self.road_map(plan, load, spared)
         wanted = excess / total * road.load
         self._cursor, row = road.row(wanted, self._cursor)
         saved = row.saved * total / road.load
-        drops = placed(road.flows, row.caps, self.seed)
+        drops = self.view.placed(road.flows, row, self.seed)
         return Shedding(drops, (), saved, max(0.0, excess - saved) if saved < excess * (1 - 1e-6) else 0.0, row.lost)
 
-    def road_map(self, plan: Plan, load: LoadModel) -> RoadMap:
+    def road_map(self, plan: Plan, load: LoadModel, spared: dict[str, str] | None = None) -> RoadMap:
         """The map, as it is or built anew."""
-        profile = _profile(load)
-        if self._map is None or self._network is not plan.network or self._moved(profile):
+        profile = self.view.profile(load)
+        same = self._network is plan.network and self._spared == (spared or {})
+        if self._map is None or not same or self._moved(profile):
             declared = [qos(q) for q in plan.network.queries]
-            self._map = build(flows_of(load, declared))
-            self._network, self._profile = plan.network, profile
+            untouched = protected(plan.network, declared) | (spared or {})
+            self._map = build(self.view.flows(load, declared, untouched))
+            self._network, self._spared, self._profile = plan.network, spared or {}, profile
             self._cursor = 0
             self.built += 1
         return self._map
@@ -66,16 +84,27 @@ class Mapped:
         return before is None or len(before) != len(profile) or float(np.abs(before - profile).sum()) > 2 * MOVED
 
 
-def _profile(load: LoadModel) -> Floats:
-    """Where in the network the load is, as parts of the whole."""
-    spent = np.array([load.of(n).cost_s * sum(load.rate(Location(b)) for b in n.inputs) for n in load.nodes])
-    total = spent.sum()
-    return spent / total if total else spent
+class Random:
+    """The view of random drops: one cell."""
+
+    def flows(self, load: LoadModel, declared: Sequence[QoS], protected: dict[str, str]) -> Flows:
+        """See `View`."""
+        return flows_of(load, declared, protected)
+
+    def profile(self, load: LoadModel) -> Floats:
+        """See `View`: where in the network the load is."""
+        spent = np.array([load.of(n).cost_s * sum(load.rate(Location(b)) for b in n.inputs) for n in load.nodes])
+        total = spent.sum()
+        return spent / total if total else spent
+
+    def placed(self, found: Flows, row: Row, seed: int) -> tuple[Placed, ...]:
+        """See `View`."""
+        return placed(found, row.caps, seed)
 
 
-def flows_of(load: LoadModel, declared: Sequence[QoS]) -> Flows:
+def flows_of(load: LoadModel, declared: Sequence[QoS], spared: dict[str, str] | None = None) -> Flows:
     """The shares of a network whose queries declared this, with caps at all candidate locations for random drops."""
-    allowed = Allowed.of(load.network, protected(load.network, declared))
+    allowed = Allowed.of(load.network, protected(load.network, declared) if spared is None else spared)
     listed = tuple(candidates(load, allowed))
     return flows(load, listed, graphs(declared), drop_s=load.drop_s)
 

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from penstock.plan.drops import Location
 from penstock.shed.flows import Flows
-from penstock.shed.shares import TIGHT, Floats, Shares
+from penstock.shed.shares import TIGHT, Floats, Ints, Shares
 
 STEP: Final = 0.05
 """The longest step, as a share of what comes to a location in full."""
@@ -138,6 +138,7 @@ class _Greedy:
         self.shares: Shares = flows.shares
         self.at = np.array(flows.caps, np.intp)
         self.below = np.array(flows.below, np.intp)
+        self.coarse = np.array(flows.coarse or [False] * len(flows.caps), np.bool_)
         self.step = step
         self.straight = not any(len(layer.joined) for layer in self.shares.layers)
         self.caps = np.full(self.shares.load.shape, np.inf)
@@ -160,18 +161,25 @@ class _Greedy:
         if place < 0:
             return False
         at = self.at[place]
-        falls = self.shares.ahead(at, cell, self.left, self.caps)
+        cells = np.flatnonzero(self._highest(at)) if self.coarse[place] else np.array([cell])
+        falls = np.stack([self.shares.ahead(at, c, self.left, self.caps) for c in cells], axis=1)
         longest = max(self.step, self._first(place, self.left, gains))
-        step = min(float(self.left[at, cell]), max(self._event(cell, falls), LEAST), longest)
-        self._move(at, cell, step, falls)
+        step = min(float(self.left[at, cell]), max(self._event(at, cells, falls), LEAST), longest)
+        self._move(at, cells, step, falls)
         return True
 
-    def _move(self, at: int, cell: int, step: float, falls: Floats) -> None:
-        now = self.left[at, cell]
-        step = float(now) if now - step < LEAST else step
-        self.caps[at, cell] = now - step
+    def _highest(self, at: int) -> NDArray[np.bool_]:
+        """The cells of which the largest share is left: those that a drop on all cells takes from first."""
+        left = self.left[at]
+        highest: NDArray[np.bool_] = left >= left.max() - TIGHT
+        return highest
+
+    def _move(self, at: int, cells: Ints, step: float, falls: Floats) -> None:
+        now = self.left[at, cells]
+        step = float(now.max()) if now.max() - step < LEAST else step
+        self.caps[at, cells] = now - step
         if self.straight:
-            self.left[:, cell] = np.maximum(self.left[:, cell] - step * falls, 0.0)
+            self.left[:, cells] = np.maximum(self.left[:, cells] - step * falls, 0.0)
         else:
             self.left = self.shares.forward(self.caps)
         self.delivered = self.shares.delivered(self.left)
@@ -187,7 +195,7 @@ class _Greedy:
 
     def _choose(self, left: Floats, losses: Floats, gains: Floats) -> tuple[int, int]:
         """The candidate and the cell with the least loss for its gain; of equal ones that with the most gain."""
-        loss, gain = losses[self.at], gains[self.at]
+        loss, gain = self._over_cells(left, losses[self.at], gains[self.at])
         worthwhile = (left[self.at] > LEAST) & (gain > 1e-15)
         if self.shares.drop_s:
             step = np.maximum(self.step, self._first_steps(left, gains))[:, None]
@@ -201,6 +209,20 @@ class _Greedy:
         best = np.where(ratio <= least * (1 + 1e-9) + 1e-15, gain, -1.0).argmax()
         place, cell = np.unravel_index(best, ratio.shape)
         return int(place), int(cell)
+
+    def _over_cells(self, left: Floats, loss: Floats, gain: Floats) -> tuple[Floats, Floats]:
+        """The same where cells can be told apart; elsewhere their sums over the cells that a drop takes from, in the
+        place of one of these."""
+        if not self.coarse.any():
+            return loss, gain
+        loss, gain = loss.copy(), gain.copy()
+        for i in np.flatnonzero(self.coarse):
+            highest = self._highest(self.at[i])
+            first = int(highest.argmax())
+            lost, gained = loss[i][highest].sum(), gain[i][highest].sum()
+            loss[i], gain[i] = 0.0, 0.0
+            loss[i, first], gain[i, first] = lost, gained
+        return loss, gain
 
     def _idle(self, left: Floats) -> NDArray[np.bool_]:
         """Candidates without a drop so far."""
@@ -222,13 +244,19 @@ class _Greedy:
     def _first(self, place: int, left: Floats, gains: Floats) -> float:
         return float(self._first_steps(left, gains)[place]) if self.shares.drop_s else 0.0
 
-    def _event(self, cell: int, falls: Floats) -> float:
-        """How far the cap can fall until a slope changes: at a point of a graph, or where a cap below gets tight."""
+    def _event(self, at: int, cells: Ints, falls: Floats) -> float:
+        """How far the cap can fall until a slope changes: at a point of a graph, where a cap below gets tight, or
+        where it takes from another cell, too."""
         shares = self.shares
-        speed = falls[shares.outputs] * shares.parts[:, cell] * np.isnan(shares.worth[:, cell])
+        parts = shares.parts[:, cells] * np.isnan(shares.worth[:, cells])
+        speed = (falls[shares.outputs] * parts).sum(axis=1)
         steps = [1.0, *_reached(self.delivered - shares.graphs.next_below(self.delivered), speed)]
-        slack = self.left[self.below, cell] - self.caps[self.at, cell]
-        return min([*steps, *_reached(slack, np.where(slack > TIGHT, falls[self.below], 0.0))])
+        for i, cell in enumerate(cells):
+            slack = self.left[self.below, cell] - self.caps[self.at, cell]
+            steps += _reached(slack, np.where(slack > TIGHT, falls[self.below, i], 0.0))
+        others = np.delete(self.left[at], cells)
+        steps += [float(self.left[at, cells[0]] - others.max())] if len(cells) > 1 and len(others) else []
+        return min(steps)
 
 
 def _reached(distance: Floats, speed: Floats) -> Sequence[float]:

@@ -10,6 +10,7 @@ from typing import Any
 from penstock.plan.drops import Location
 from penstock.plan.network import StreamDefinition
 from penstock.plan.node import Node
+from penstock.plan.watched import Watched
 from penstock.plan.windows import BEGIN
 from penstock.settings import Settings
 from penstock.spark.drops import Counted, GateDrop
@@ -18,6 +19,7 @@ from penstock.spark.plans import Plans
 from penstock.spark.stages import Staged
 from penstock.spark.state.records import Attempt
 from penstock.stats.batches import BatchStatistics, DelayStatistics, Points, Waits
+from penstock.stats.histograms import Histogram
 from penstock.stats.snapshot import (
     DropStatistics,
     OperatorStatistics,
@@ -26,7 +28,7 @@ from penstock.stats.snapshot import (
     StreamStatistics,
 )  # fmt: skip
 
-IN_MEMORY = ("operators", "drops", "store_bytes", "set_aside", "due", "entries", "held")
+IN_MEMORY = ("operators", "drops", "store_bytes", "values", "set_aside", "due", "entries", "held")
 """What attempts count that commit records do not keep."""
 
 
@@ -47,7 +49,9 @@ class _Operator:
 class Totals:
     """Sums over all lanes since the run has started. Operators and drops are named by nodes of the whole network."""
 
-    def __init__(self, staged: Staged, plans: Plans, settings: Settings) -> None:
+    def __init__(self, staged: Staged, plans: Plans, settings: Settings, watched: Sequence[Watched] = ()) -> None:
+        self._watched = {(plans.place(w.node), w.column): w for w in watched}
+        self._values: dict[Watched, Histogram] = {}
         self._staged = staged
         self._plans = plans
         self._settings = settings
@@ -75,10 +79,20 @@ class Totals:
                 self._dropped(location_of(named, self._plans), reason, came, went)
             self._rows.update({int(entry): rows for entry, rows in counters["entries"].items()})
             self._aside.update(counters["set_aside"])
+            for place, column, *counted in counters["values"]:
+                self._counted(place, column, counted)
             self._bytes[attempt.lane] = counters["store_bytes"]
             if attempt.lane.startswith("0."):
                 self._waiting[attempt.lane] = counters["held"]
                 self._late[attempt.lane] = {s: (kept, dropped) for s, (kept, dropped) in counters["late"].items()}
+
+    def _counted(self, place: int, column: str, counted: Sequence[Any]) -> None:
+        watched = self._watched.get((place, column))
+        if watched is not None:
+            counts, *moments = counted
+            did = Histogram(watched, tuple(counts), *moments)
+            before = self._values.get(watched)
+            self._values[watched] = did if before is None else before + did
 
     def dropped_at_gate(self, attempts: Iterable[Attempt], drops: Sequence[GateDrop], counted: Counted) -> None:
         """Adds what the gate dropped in the batch of `attempts`. A drop before several fragments meets the same rows in
@@ -116,7 +130,7 @@ class Totals:
         queued = sum(o.queued for o in operators)
         return Snapshot(self._taken, now_s, operators, streams, QueueStatistics(queued, queued, queued),
                         sum(self._bytes.values()), tuple(sorted(self._aside.items())), drops, shut_down,
-                        batch=batch)  # fmt: skip
+                        batch=batch, values=tuple(self._values.values()))  # fmt: skip
 
     def _streams(self, now_s: float, progress: Mapping[str, int], read: bool) -> tuple[StreamStatistics, ...]:
         """A stream that several fragments read is counted in the one that gets most of it; its rate is that between

@@ -97,8 +97,12 @@ def _alone(location: Location, roots: Sequence[Node]) -> bool:
 
 def _random(drop: Any, entry: Entry, width: int) -> Column:
     """The rows that a random drop keeps, of this entry; all rows of others."""
-    draw = F.hash(F.lit(_signed(drop.seed)), F.col("_seq")).cast("bigint").bitwiseAND(F.lit(_ALL - 1))
-    return draw >= _by_entry(entry, width, math.ceil(drop.rate * _ALL), 0)
+    return _draw(drop.seed) >= _by_entry(entry, width, math.ceil(drop.rate * _ALL), 0)
+
+
+def _draw(seed: int) -> Column:
+    """What a row draws: a number below `_ALL`, by its place."""
+    return F.hash(F.lit(_signed(seed)), F.col("_seq")).cast("bigint").bitwiseAND(F.lit(_ALL - 1))
 
 
 def _by_entry(entry: Entry, width: int, mine: float, others: float) -> Column:
@@ -115,8 +119,13 @@ def _semantic(drop: Any, entry: Entry, width: int) -> Column | None:
     """The rows for which the condition is true, where Catalyst means the same by it; all rows of other entries."""
     leaf = entry.leaf
     names = {f.name: Name(column_name(leaf.name, f.name), f.type) for f in leaf.schema}
-    kept = catalyst(substitute(drop.keep, names))
-    return None if kept is None else (F.col("_entry") != entry.number) | F.coalesce(kept, F.lit(False))
+    kept, partly = catalyst(substitute(drop.keep, names)), catalyst(substitute(drop.partly, names))
+    if kept is None or partly is None:
+        return None
+    stays = F.coalesce(kept, F.lit(False))
+    if drop.part > 0:
+        stays = stays & (~F.coalesce(partly, F.lit(False)) | (_draw(drop.seed) >= F.lit(math.ceil(drop.part * _ALL))))
+    return (F.col("_entry") != entry.number) | stays
 
 
 NATIVE: Final[Mapping[type, Callable[[Any, Entry, int], Column | None]]] = {

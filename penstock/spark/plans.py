@@ -35,11 +35,12 @@ class Plans:
         self._mark = f"{zlib.crc32(chr(10).join(n.label for n in self._nodes).encode()):08x}"
 
     def written(self, plan: Plan) -> str:
-        """`plan` as text; nothing for one that drops, reorders, profiles and shuts down nothing."""
-        if not (plan.drops or plan.orders or plan.shut_down or plan.profiled):
+        """`plan` as text; nothing for one that drops, reorders, shuts down, watches and profiles nothing."""
+        if not (plan.drops or plan.orders or plan.shut_down or plan.watched or plan.profiled):
             return ""
         sink = io.BytesIO()
-        _Writer(sink, self._places).dump((plan.number, plan.drops, plan.orders, plan.shut_down, plan.profiled))
+        parts = (plan.number, plan.drops, plan.orders, plan.shut_down, plan.watched, plan.profiled)
+        _Writer(sink, self._places).dump(parts)
         return f"{self._mark} {base64.b64encode(sink.getvalue()).decode()}"
 
     def read(self, text: str) -> Plan:

@@ -67,7 +67,7 @@ class Steering:
         self.log: deque[Snapshot | Decision | Gain] = deque(maxlen=kept)
         self.events = EventLog(checkpoint.sub("events"), self.plans)
         self._staged = staged
-        self._totals = Totals(staged, self.plans, settings)
+        self._totals = Totals(staged, self.plans, settings, self.loop.plan.watched)
         self._divided: tuple[str, Divided] | None = None
         self._file = _mode_file(checkpoint)
         self._changed = 0

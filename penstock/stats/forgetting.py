@@ -19,6 +19,7 @@ from penstock.plan.node import Node
 from penstock.plan.windows import BEGIN, END
 from penstock.stats.load import LoadModel, Work
 from penstock.stats.snapshot import OperatorStatistics, Snapshot, StreamStatistics
+from penstock.stats.values import Values
 
 _SECOND_US: Final = 1_000_000
 Counts = NDArray[np.float64]
@@ -36,6 +37,7 @@ class Forgetting:
     half_life_s: float = 10.0
     _operators: _Operators = field(default_factory=lambda: _Operators())
     _flows: _Flows = field(default_factory=lambda: _Flows())
+    _values: Values = field(default_factory=Values)
     _now_s: float | None = None
 
     def see(self, snapshot: Snapshot, period_s: float | None = None) -> None:
@@ -45,6 +47,7 @@ class Forgetting:
         self._now_s = snapshot.now_s
         self._operators.see(snapshot.operators, keep)
         self._flows.see(snapshot.streams, keep, period_s)
+        self._values.see(snapshot, keep)
 
     def model(self) -> LoadModel:
         """The network's load as far as it is known now. Without sharing, an operator costs once for each query that
@@ -53,7 +56,7 @@ class Forgetting:
         if not self.network.sharing:
             copies = _copies(self.network)
             work = {n: w._replace(cost_s=w.cost_s * copies.get(n, 1)) for n, w in work.items()}
-        return LoadModel(self.network, work, self._flows.rates())
+        return LoadModel(self.network, work, self._flows.rates(), values=self._values.seen())
 
 
 def _copies(network: Network) -> dict[Node, int]:

@@ -22,6 +22,7 @@ from penstock.plan.drops import Location, Placed
 from penstock.plan.network import Network
 from penstock.plan.node import Node, walk
 from penstock.plan.nodes import Delay, Source, Table, Union
+from penstock.stats.values import Seen
 
 Arc = tuple[Node, int]
 """A consumer, and the number of the input that the arc leads into."""
@@ -54,7 +55,7 @@ class LoadModel:
     """`network` with what its operators do and how fast its streams come, `rates` in tuples a second by stream.
 
     Everything is without drops: what would be there if nothing was given up. `load_under` says what is left. `drop_s`
-    is what a drop itself costs for each tuple that comes to it.
+    is what a drop itself costs for each tuple that comes to it, `values` what is known of the watched columns.
 
     >>> from penstock.plan.network import Query
     >>> from penstock.plan.schema import Schema
@@ -70,6 +71,7 @@ class LoadModel:
     work: Mapping[Node, Work]
     rates: Mapping[str, float]
     drop_s: float = 0.0
+    values: Mapping[tuple[Node, str], Seen] = field(default_factory=dict)
     nodes: tuple[Node, ...] = field(init=False)
     takers: Mapping[Node, tuple[Arc, ...]] = field(init=False)
     _below: Mapping[Node, float] = field(init=False)
@@ -171,7 +173,7 @@ def with_stated_costs(load: LoadModel) -> LoadModel:
         cost_s = node.cost_s if isinstance(node, Delay) else NOMINAL_S
         known = load.of(node)
         work[node] = Work(cost_s * (copies[node] or 1), known.selectivity, known.queued)
-    return LoadModel(network, work, load.rates, load.drop_s)
+    return LoadModel(network, work, load.rates, load.drop_s, load.values)
 
 
 def _kept(drops: Iterable[Placed]) -> dict[Location, float]:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from penstock.plan.drops import Location
 from penstock.plan.node import Node
 from penstock.stats.batches import BatchStatistics
+from penstock.stats.histograms import Histogram
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,5 +113,7 @@ class Snapshot:
     """The pipeline's batch after which it was taken; None in process."""
     shortfall: float = 0.0
     """The share of the load that should have gone and did not, because promises to queries outrank it."""
+    values: tuple[Histogram, ...] = ()
+    """What the watched columns hold."""
     profiles: tuple[FilterProfile, ...] = ()
     """What was measured of filters since the snapshot before; of one operator as many as lanes run it."""

@@ -12,9 +12,11 @@ from typing import Any
 from penstock.lane.runtime import Lane
 from penstock.plan.drops import Location
 from penstock.plan.node import Node, walk
+from penstock.plan.watched import Watched
 from penstock.spark.lanes.share import Share
 from penstock.spark.plans import Plans
 from penstock.spark.stages import Staged
+from penstock.stats.histograms import Histogram
 
 
 class LaneCounters:
@@ -24,6 +26,7 @@ class LaneCounters:
         inside = frozenset(walk(*staged.roots_of(fragment)))
         self._places = {inner: plans.place(node) for node, inner in staged.inner.items() if inner in inside}
         self._seen: dict[Any, tuple[float, ...]] = {}
+        self._histograms: dict[Watched, Histogram] = {}
 
     def since(self, lane: Lane) -> dict[str, Any]:
         """What happened since this was asked the last time."""
@@ -40,7 +43,18 @@ class LaneCounters:
                 dropped.append([*self._named(d.location), d.reason, came, went])
         aside = {f: self._more(("aside", f), (n,))[0] for f, n in looked.set_aside}
         return {"operators": operators, "drops": dropped, "store_bytes": looked.store_bytes,
-                "set_aside": {f: n for f, n in aside.items() if n}}  # fmt: skip
+                "values": self._values(looked.values), "set_aside": {f: n for f, n in aside.items() if n}}  # fmt: skip
+
+    def _values(self, looked: tuple[Histogram, ...]) -> list[Any]:
+        """For each watched column that had rows: its place, its name, and its histogram."""
+        found = []
+        for now in looked:
+            did = now.since(self._histograms.get(now.watched))
+            self._histograms[now.watched] = now
+            if did.rows and now.watched.node in self._places:
+                place = self._places[now.watched.node]
+                found.append([place, now.watched.column, did.counts, did.total, did.squares, did.low, did.high])
+        return found
 
     def _more(self, key: Any, now: tuple[float, ...]) -> list[Any]:
         before = self._seen.get(key, (0,) * len(now))
@@ -89,6 +103,7 @@ def _added(parts: list[dict[str, Any]]) -> dict[str, Any]:
         "operators": [o for p in parts for o in p["operators"]],
         "drops": [d for p in parts for d in p["drops"]],
         "store_bytes": sum(p["store_bytes"] for p in parts),
+        "values": [v for p in parts for v in p["values"]],
         "set_aside": dict(aside),
     }
 
