@@ -5,6 +5,10 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Final
+
+LONGEST_LINE: Final = 200
+"""Characters of a line that are shown at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +83,22 @@ def _underline(text: str, span: Span) -> tuple[int, int, str, str]:
     begin = start - (column - 1)
     newline = text.find("\n", begin)
     end = len(text) if newline < 0 else newline
-    excerpt = text[begin:end]
     width = max(1, min(span.end, end) - start)
-    padding = "".join("\t" if c == "\t" else " " for c in excerpt[: column - 1])
+    excerpt, before, width = _clipped(text[begin:end], column - 1, width)
+    padding = "".join("\t" if c == "\t" else " " for c in excerpt[:before])
     return line, column, excerpt, padding + "^" * width
+
+
+def _clipped(line: str, before: int, width: int) -> tuple[str, int, int]:
+    """`line` about the `width` characters that follow the first `before`: all of it, unless it is longer than anybody
+    reads; then with dots for what is left out."""
+    if len(line) <= LONGEST_LINE:
+        return line, before, width
+    width = min(width, LONGEST_LINE // 2)
+    first = max(0, min(before - LONGEST_LINE // 4, len(line) - LONGEST_LINE))
+    shown = line[first : first + LONGEST_LINE]
+    head, tail = "... " * (first > 0), " ..." * (first + LONGEST_LINE < len(line))
+    return f"{head}{shown}{tail}", before - first + len(head), width
 
 
 def suggestion(name: str, known: Iterable[str]) -> str | None:
@@ -93,7 +109,7 @@ def suggestion(name: str, known: Iterable[str]) -> str | None:
     """
     lowered = {k.lower(): k for k in known}
     near = difflib.get_close_matches(name.lower(), list(lowered), n=1, cutoff=0.6)
-    return f"did you mean '{lowered[near[0]]}'?" if near else None
+    return f"did you mean '{lowered[near[0]]}'?" if near and near[0] != name.lower() else None
 
 
 def unknown(kind: str, name: str, known: Sequence[str], span: Span | None = None) -> Diagnostic:

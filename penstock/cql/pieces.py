@@ -85,8 +85,8 @@ def parse_window(text: str, stream: Node) -> WindowSpec:
         spec = window_spec(clause, stream, problems) if clause is not None else None
     except PenstockError as error:
         raise error.located(written, "<window>") from None
-    if spec is None:
-        raise PenstockError(*problems.found, text=written, source="<window>")
+    if spec is None or reader.noted:
+        raise PenstockError(*(reader.noted or problems.found), text=written, source="<window>")
     return spec
 
 

@@ -49,6 +49,8 @@ SINKS: Final[Mapping[str, tuple[str, ...]]] = {
     "csv": ("path", "header", "sep", "extra"),
 }
 """For each format that we write ourselves, its options."""
+_IN_FILES: Final = ("csv", "json", "parquet", "orc", "replay")
+"""Formats that are nothing without the option `path`."""
 _PAGE: Final = 10
 """How many known names a message lists at most, if some of them begin like the wrong one."""
 _OTHERS: Final = ("text", "avro", "xml", "delta", "iceberg", "hudi")
@@ -78,6 +80,17 @@ def _alike(name: str, names: Sequence[str]) -> Sequence[str]:
     """`names`, or where that would be a page, those that begin like `name`."""
     near = [n for n in names if n[0].lower() == name[:1].lower()]
     return near if near and len(names) > _PAGE else names
+
+
+def missing_path(format: str, given: Iterable[str], *, written: bool) -> Diagnostic | None:
+    """What is to be said where a format of files is given no path.
+
+    >>> missing_path("csv", ["header"], written=False).message
+    'FROM csv needs a path'
+    """
+    if format.lower() not in _IN_FILES or "path" in {g.lower() for g in given}:
+        return None
+    return Diagnostic(f"{'INTO' if written else 'FROM'} {format.lower()} needs a path", help="OPTIONS (path = '...')")
 
 
 def unknown_format(format: str, *, written: bool) -> Diagnostic | None:

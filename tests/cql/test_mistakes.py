@@ -7,7 +7,7 @@ import pytest
 
 from penstock.cql import compile_script
 from penstock.errors import PenstockError
-from tests.cql.marked import check
+from tests.cql.marked import check, mistakes
 
 BINDING = [
     # names
@@ -22,6 +22,12 @@ BINDING = [
     ("SELECT id, «ID» FROM orders", "column name 'ID' occurs twice", "rename one with AS"),
     ("SELECT «upr»(customer) FROM orders", "unknown function 'upr'", None),
     ("SELECT «summ»(price) FROM orders [Rows 3]", "unknown function 'summ'", "did you mean 'sum'?"),
+    ("SELECT «now»() FROM orders", "unknown function 'now'", "a result depends on its input alone"),
+    (
+        "SELECT extract(«yaer» FROM day) FROM orders",
+        "unknown part of a timestamp 'yaer'",
+        "did you mean 'year'?",
+    ),
     ("CREATE QUERY a AS SELECT id FROM bids; SELECT id FROM «a»", "'a' is a query, and FROM reads none", "CREATE VIEW"),
     (
         "CREATE QUERY a AS SELECT id FROM bids; CREATE QUERY «A» AS SELECT id FROM bids",
@@ -65,6 +71,7 @@ BINDING = [
     ("SELECT «sum(*)» FROM orders [Rows 3]", "sum(*) has no meaning", None),
     ("SELECT «sum(customer)» FROM orders [Rows 3]", "sum(string) has no meaning", None),
     ("SELECT «count()» FROM orders [Rows 3]", "count needs an argument", "count(*)"),
+    ("SELECT «count(id, price)» FROM orders [Rows 3]", "count takes 1 argument, not 2", None),
     (
         "SELECT «approx_quantile(price, id)» FROM orders [Rows 3]",
         "approx_quantile takes one column; what follows it must be constants",
@@ -204,6 +211,10 @@ BINDING = [
     ("CREATE STREAM s (x INT) FROM csv OPTIONS (path = 'a', «path» = 'b')", "option 'path' is given twice", None),
     ("CREATE RELATION r («prise» INT) FROM bids KEY (prise)", "unknown column 'prise'", "did you mean 'price'?"),
     ("CREATE RELATION r (id INT, «price» INT) FROM bids KEY (id)", "'price' is double in the stream", "double"),
+    ("CREATE RELATION r (id INT) FROM «bids»", "'bids' is a stream, and FROM names a format here", "KEY (column)"),
+    ("CREATE STREAM s (id INT) FROM «people»", "'people' is a relation, and FROM names a format here", None),
+    ("CREATE STREAM s (id INT) FROM «csv» OPTIONS (header = true)", "FROM csv needs a path", "OPTIONS (path = '...')"),
+    ("SELECT id FROM orders INTO «parquet»", "INTO parquet needs a path", "OPTIONS (path = '...')"),
     ("CREATE RELATION r (id INT) FROM bids KEY («price»)", "unknown column 'price'", None),
     (
         "CREATE RELATION r (name STRING) FROM «people» KEY (name)",
@@ -255,6 +266,7 @@ GRAMMAR = [
         "expected ] at the end of the window, found 'Slid'",
         "did you mean 'Slide'?",
     ),
+    ("SELECT id FROM orders [Range 5 Minutes Slide 1 Minute «Slide» 2]", "a window has one Slide", None),
     ("SELECT id FROM orders [Range «5 Minuts»]", "unknown unit of time 'Minuts'", "did you mean 'minutes'?"),
     ("SELECT id FROM orders [Range «5 Months»]", "a duration in Months has no fixed length", "days"),
     ("SELECT id FROM orders [Rows «1.5»]", "'1.5' is no number of rows", None),
@@ -330,6 +342,30 @@ def test_several_mistakes_are_reported_at_once_in_the_order_of_the_text() -> Non
         "unknown column 'd'",
         "unknown column 'e'",
     )
+
+
+def test_a_wrong_number_or_unit_does_not_hide_the_other_mistakes_of_a_statement() -> None:
+    check("SELECT «idd» FROM orders [Range «5 Minuts» Slide «1 Houre»] WHERE «prize» > 3",
+          "unknown column 'idd'", "unknown unit of time 'Minuts'", "unknown unit of time 'Houre'",
+          "unknown column 'prize'")  # fmt: skip
+    check("SELECT «idd» FROM orders [Range «5 Minuts» On id]", "unknown column 'idd'", "unknown unit of time 'Minuts'")
+    check("SELECT «idd» FROM orders [Rows «1.5»]", "unknown column 'idd'", "'1.5' is no number of rows")
+
+
+def test_a_name_that_a_broken_statement_would_have_made_is_suggested() -> None:
+    (_, broken), (_, unknown) = mistakes("CREATE STREM packets (a INT); SELECT a FROM packet [Rows 3]")
+    assert broken.help == "did you mean 'STREAM'?"
+    assert unknown.message == "unknown stream or relation 'packet'" and unknown.help == "did you mean 'packets'?"
+
+
+def test_of_a_long_line_the_part_about_the_mistake_is_shown() -> None:
+    many = ", ".join(f"id AS c{i}" for i in range(300))
+    with pytest.raises(PenstockError) as caught:
+        compile_script(f"CREATE STREAM orders (id INT); SELECT {many}, prise, {many} FROM orders")
+    first, excerpt, marks = str(caught.value).splitlines()[:3]
+    assert first.endswith("unknown column 'prise'")
+    assert len(excerpt) < 250 and excerpt.strip().startswith("... ") and excerpt.endswith(" ...")
+    assert excerpt[marks.index("^") : marks.rindex("^") + 1] == "prise"
 
 
 def test_nothing_follows_from_what_is_broken() -> None:

@@ -50,7 +50,8 @@ def _pieces(name: str, star: bool, distinct: bool, arguments: list[Expression]) 
     user = functions.user_functions.aggregates.get(name.lower())
     if user is not None:
         return _user_pieces(user, argument, distinct, arguments[1:])
-    parameters = tuple(_constant(name, a) for a in arguments[1:])
+    ranked = aggregates.canonical(name) == "approx_quantile"
+    parameters = tuple(_constant(name, a) if ranked else a for a in arguments[1:])
     kind = aggregates.resolve(name, None if argument is None else argument.type, parameters, distinct)
     return Pieces(aggregates.canonical(name), argument, kind, distinct, parameters)
 

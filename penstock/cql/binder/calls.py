@@ -17,6 +17,8 @@ from penstock.plan.expressions import Column, Expression, Literal, transform
 from penstock.plan.types import STRING
 
 _OPERATORS = ("istream", "dstream", "rstream")
+_CLOCKS = ("now", "current_timestamp", "current_date", "localtimestamp", "getdate", "rand", "random", "randn", "uuid")
+_CHANGING = "a result depends on its input alone: name a column, such as the one that stamps the stream"
 
 
 @dataclass(slots=True)
@@ -85,7 +87,7 @@ class CallBinder:
         known = sorted({*named, *functions.user_functions.aggregates, *_OPERATORS})
         alike = [n for n in known if n[0] == node.this[0].lower()] or known
         notes = (f"known: {', '.join(alike)}",)
-        near = suggestion(node.this, known)
+        near = _CHANGING if node.this.lower() in _CLOCKS else suggestion(node.this, known)
         self.problems.report(f"unknown function '{node.this}'", node.args["name_span"], notes, near)
 
     def _argument(self, node: exp.Expr) -> Expression | None:

@@ -4,11 +4,11 @@ case."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from penstock.cql.binder.problems import Problems
 from penstock.cql.grammar.syntax import Name
-from penstock.errors import unknown
+from penstock.errors import suggestion, unknown
 from penstock.plan.node import Node
 
 
@@ -62,6 +62,8 @@ class Catalog:
     def _report_unknown(self, name: Name) -> None:
         known = [s.name for s in self.sources.values() if s.what != "broken"]
         found = unknown("stream or relation", name.text, known, name.span)
+        if found.help is None:
+            found = replace(found, help=suggestion(name.text, [s.name for s in self.sources.values()]))
         if name.text.lower() in self.queries:
             self.problems.report(
                 f"'{name.text}' is a query, and FROM reads none",

@@ -9,7 +9,7 @@ from typing import Final
 from penstock.cql.binder.problems import Problems
 from penstock.cql.grammar.syntax import ConnectorClause, Option
 from penstock.errors import PenstockError, unknown
-from penstock.plan.connectors import SINKS, SOURCES, unknown_format, unknown_options
+from penstock.plan.connectors import SINKS, SOURCES, missing_path, unknown_format, unknown_options
 from penstock.plan.durations import parse_duration
 from penstock.plan.network import Options
 
@@ -99,7 +99,8 @@ def query_options(options: tuple[Option, ...], problems: Problems) -> Options:
 
 
 def connector_options(clause: ConnectorClause, problems: Problems, *, written: bool) -> Options:
-    """The options of a source, or of a sink (`written`)."""
+    """The options of a source, or of a sink (`written`). What is misspelt is not said to be missing, too."""
+    before = len(problems.said)
     kept: dict[str, Value] = {}
     for option in clause.options:
         if option.key.lower() in {k.lower() for k in kept}:
@@ -109,4 +110,7 @@ def connector_options(clause: ConnectorClause, problems: Problems, *, written: b
             problems.add(replace(found, span=option.key_span))
     if (misspelt := unknown_format(clause.format.text, written=written)) is not None:
         problems.add(replace(misspelt, span=clause.format.span))
+    missing = missing_path(clause.format.text, kept, written=written) if len(problems.said) == before else None
+    if missing is not None:
+        problems.add(replace(missing, span=clause.format.span))
     return tuple(kept.items())

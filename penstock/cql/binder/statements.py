@@ -161,6 +161,13 @@ class ScriptBinder:
     def _connector(self, clause: ConnectorClause | None, *, written: bool = False) -> plan.Connector | None:
         if clause is None:
             return None
+        registered = self.catalog.sources.get(clause.format.text.lower())
+        if registered is not None and not written and not clause.options:
+            self.problems.report(
+                f"'{clause.format.text}' is a {registered.what}, and FROM names a format here", clause.format.span,
+                help="a relation kept current by a stream has a key: FROM stream KEY (column); a query makes a view",
+            )  # fmt: skip
+            return None
         return plan.Connector(clause.format.text.lower(), connector_options(clause, self.problems, written=written))
 
     def _view(self, statement: CreateView) -> None:

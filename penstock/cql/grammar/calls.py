@@ -11,7 +11,8 @@ from sqlglot.tokenizer_core import Token, TokenType
 from penstock.cql.grammar.cursor import place
 from penstock.cql.grammar.operators import OperatorParser
 from penstock.cql.grammar.syntax import CastTo, FunctionCall
-from penstock.errors import PenstockError, Span
+from penstock.errors import PenstockError, Span, unknown
+from penstock.plan.functions.times import EXTRACTABLE, unit_name
 from penstock.plan.types import Type, parse_type
 
 
@@ -58,10 +59,14 @@ class CallParser(OperatorParser):
 
     def _extract(self, name: Token) -> exp.Expr:
         part = self.name("a part of a timestamp, such as YEAR")
+        called = unit_name(part.text)
+        if called not in EXTRACTABLE:
+            self.note(unknown("part of a timestamp", part.text, EXTRACTABLE), part.span)
+            called = EXTRACTABLE[0]
         self.expect("FROM")
         value = self.condition()
         self.expect(")")
-        return self._made(name, [value], called=part.text.lower())
+        return self._made(name, [value], called=called)
 
     def _substring(self, name: Token) -> exp.Expr:
         arguments = [self.condition()]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import NoReturn, TypeVar
 
 from sqlglot.parser import Parser
@@ -32,15 +33,18 @@ _AFTER_NAMES = frozenset((".", *(t.upper() for t in SPELLINGS)))
 
 
 class Cursor(Parser):
-    """Sqlglot's parser with a view of the words of one statement; `text` is the whole script."""
+    """Sqlglot's parser with a view of the words of one statement; `text` is the whole script, `noted` what is wrong with
+    the statement though it could be read."""
 
     text: str = ""
+    noted: tuple[Diagnostic, ...] = ()
     _bare_alias: Token | None = None
 
     def load(self, tokens: list[Token], text: str) -> None:
         """Starts at the first of `tokens`, all of them from `text`."""
         self.reset()
         self.text = self.sql = text
+        self.noted = ()
         self._bare_alias = None
         self._tokens = tokens
         self._tokens_size = len(tokens)
@@ -112,6 +116,10 @@ class Cursor(Parser):
     def fail(self, message: str, span: Span, notes: tuple[str, ...] = (), help: str | None = None) -> NoReturn:
         """Ends the reading of this statement."""
         raise PenstockError(Diagnostic(message, span, notes, help))
+
+    def note(self, found: Diagnostic, span: Span) -> None:
+        """One mistake that reading goes on after."""
+        self.noted += (replace(found, span=found.span or span),)
 
     def unexpected(self, expected: str, words: Iterable[str] = CLAUSES) -> NoReturn:
         """Fails at the next word, or at the word before it where that is a misspelt keyword taken for an alias."""

@@ -168,8 +168,8 @@ _KINDS: Final[dict[str, Callable[[StatementParser, Name], Statement]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """A statement that could not be read; `name` is what it would have named, so that nobody complains of its
-    absence."""
+    """A statement, or a part of one, that could not be read; `name` is what it would have named, so that nobody complains
+    of its absence."""
 
     diagnostic: Diagnostic
     name: str | None
@@ -177,7 +177,7 @@ class Unread:
 
 def read_script(text: str, parser: StatementParser) -> list[Statement | Unread]:
     """The statements of `text`; after a mistake, reading goes on at the next semicolon."""
-    return [_read(parser, tokens, text) for tokens in _split(tokenize(text))]
+    return [part for tokens in _split(tokenize(text)) for part in _read(parser, tokens, text)]
 
 
 def _split(tokens: list[Token]) -> list[list[Token]]:
@@ -190,17 +190,18 @@ def _split(tokens: list[Token]) -> list[list[Token]]:
     return [p for p in pieces if p]
 
 
-def _read(parser: StatementParser, tokens: list[Token], text: str) -> Statement | Unread:
+def _read(parser: StatementParser, tokens: list[Token], text: str) -> list[Statement | Unread]:
+    """The statement, behind the mistakes that it could be read in spite of."""
+    found: Statement | Unread
     parser.load(tokens, text)
     try:
-        return parser.statement()
+        found = parser.statement()
     except PenstockError as error:
-        return Unread(_placed(error.diagnostics[0], parser), _would_name(tokens))
+        found = Unread(_placed(error.diagnostics[0], parser), _would_name(tokens))
     except RecursionError:
-        return Unread(
-            Diagnostic("this is nested too deeply", place(tokens[0]), help="name the inner queries with CREATE VIEW"),
-            _would_name(tokens),
-        )
+        help_ = "name the inner queries with CREATE VIEW"
+        found = Unread(Diagnostic("this is nested too deeply", place(tokens[0]), help=help_), _would_name(tokens))
+    return [*(Unread(noted, None) for noted in parser.noted), found]
 
 
 def _placed(found: Diagnostic, parser: StatementParser) -> Diagnostic:

@@ -8,7 +8,7 @@ from sqlglot.tokenizer_core import TokenType
 
 from penstock.cql.grammar.expressions import ExpressionParser
 from penstock.cql.grammar.syntax import CastTo, Duration, Name, Quantity, WindowClause
-from penstock.errors import PenstockError, suggestion
+from penstock.errors import Diagnostic, PenstockError, suggestion
 from penstock.plan.durations import LONGEST_US, UNITS, in_microseconds, parse_duration
 from penstock.plan.types import TIMESTAMP, to_internal
 
@@ -64,9 +64,15 @@ class WindowParser(ExpressionParser):
             else:
                 return on, slide, origin
 
+    def _twice(self) -> str | None:
+        """The part of a window that stands here, a second time."""
+        return next((p for p in _PARTS if self.at(p.upper())), None)
+
     def _close(self) -> None:
         token = self.ahead()
         if not self.take("]"):
+            if (part := self._twice()) is not None:
+                self.fail(f"a window has one {part}", self.here())
             near = suggestion(token.text, _PARTS) if token is not None else None
             self.fail(f"expected ] at the end of the window, found {self.found()}", self.here(), help=near)
 
@@ -84,23 +90,27 @@ class WindowParser(ExpressionParser):
         ):
             self._advance()
             text += self._number()
+        place = self.since(span.start)
         if not text.isdigit():
-            self.fail(
-                f"'{text}' is no number of rows", self.since(span.start), help="a whole number, such as [Rows 1000]"
-            )
+            self.note(Diagnostic(f"'{text}' is no number of rows", help="a whole number, such as [Rows 1000]"), place)
+            return Quantity(1, False, place)
         if len(text) > 20 or int(text) > LONGEST_US:
-            self.fail(f"a window of {text} rows is too large", self.since(span.start))
-        return Quantity(int(text), False, self.since(span.start))
+            self.note(Diagnostic(f"a window of {text} rows is too large"), place)
+            return Quantity(1, False, place)
+        return Quantity(int(text), False, place)
 
     def _extent(self) -> Quantity:
-        """A duration, or a number."""
+        """A duration, or a number. What is no duration of ours has been read all the same, and reading goes on."""
         start = self.here().start
         sign = -1 if self.take("-") else 1
         try:
             value, duration = self._measured()
         except PenstockError as error:
             found = error.diagnostics[0]
-            self.fail(found.message, found.span or self.since(start), found.notes, found.help)
+            if found.span is not None:
+                raise
+            self.note(found, self.since(start))
+            return Quantity(1, False, self.since(start))
         return Quantity(sign * value, duration, self.since(start))
 
     def _measured(self) -> tuple[int | float, bool]:
