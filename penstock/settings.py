@@ -66,7 +66,6 @@ class Settings:
         "(stamped anew, with the current time) because data that somebody sent is not lost unasked; counted either way",
         one_of=("keep", "drop"),
     )
-
     drop_profiling: float = knob(
         0.01,
         "share of rows",
@@ -109,6 +108,27 @@ class Settings:
         "the first correction after a change of the data may rest on half a window",
         least=0,
     )
+    headroom: float = knob(
+        0.8,
+        "processor-seconds a second and processor",
+        "how much of each processor is believed to be there for queries before anything was measured; the controllers "
+        "that learn it soon know better, Aurora and CTRL stay with it",
+        least=0.01,
+    )
+    control_period_us: int = knob(
+        500_000,
+        "microseconds",
+        "how often a controller decides where tuples wait in queues; the paper's T (it finds 250 to 1000 ms best for a "
+        "target of 2 s). Where a micro-batch is the control period this says nothing",
+        least=1000,
+    )
+    backlog: str = knob(
+        "newest",
+        "policy",
+        "what a batch that has waited too long gives up: `newest` skips the rows that can no longer be answered in "
+        "time, so that the others are; `uniform` thins all of it evenly, and its results are late",
+        one_of=("newest", "uniform"),
+    )
 
     def changed(self, values: Mapping[str, Value]) -> Settings:
         """These settings with `values`, by name; all mistakes in them are reported at once.
@@ -118,7 +138,7 @@ class Settings:
         >>> Settings().changed({"train_row": 10})  # doctest: +ELLIPSIS
         Traceback (most recent call last):
         penstock.errors.PenstockError: unknown setting 'train_row'
-            known: cool_down_s, drop_profiling, ..., train_rows
+            known: backlog, ..., train_rows
             help: did you mean 'train_rows'?
         """
         mistakes = [m for name, value in values.items() if (m := _mistake(name, value))]

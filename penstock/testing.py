@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple, Protocol
 
+from penstock.control.controllers import Controller
 from penstock.control.excess import Excess, Order
 from penstock.control.loop import Loop
 from penstock.control.steer import Wishes, steer
@@ -22,6 +23,7 @@ from penstock.lane import reference
 from penstock.lane.events import Arrival, Given, Inputs, arrivals, skew_us, stamp_of
 from penstock.lane.files import READERS, read
 from penstock.lane.lanes import Lanes
+from penstock.lane.paced import Paced, PacedClock, clock_of
 from penstock.lane.runtime import Lane
 from penstock.lane.session import Job, Outcome, run
 from penstock.operators.base import Row
@@ -85,8 +87,8 @@ def evaluate(
     sharing: bool = True,
     shed: Mapping[str, Any] | None = None,
     filters: str | None = None,
-    controller: str | None = None,
-    clock: str | None = None,
+    controller: str | Controller | None = None,
+    clock: str | PacedClock | None = None,
     **others: Any,
 ) -> Result:
     """The results of all queries of `script` over `events`.
@@ -101,6 +103,12 @@ def evaluate(
     `shed` is {"policy": a name in `penstock.shed.POLICIES`, "excess": the share of the network's load that must go,
     "mode": "off", "monitor" or "on"}. The load is what the network needs for this input (its first `REHEARSED` events):
     delay boxes at what they state, every other operator alike. The reference gives the exact answer.
+
+    `clock` makes events arrive at their timestamps, wait in queues and be answered in time: "virtual" (only what delay
+    boxes state takes time), "wall", or a clock of your own. Every half second (setting `control_period_us`) there is a
+    snapshot with response times, and where a query declares a delay, `controller` decides how much to shed: a name of
+    `penstock.control.controllers` ("seamless" unless said otherwise, "off" for none) or one that you made; the policy
+    may be named by `shed`. One processor runs it, whatever `lanes` says, and `batches` says nothing.
     """
     _refuse(engine, others)
     wishes = Wishes(shed, filters, controller, clock, seed)
@@ -118,6 +126,9 @@ def evaluate(
         from penstock.spark import kit
 
         return _result(network, kit.run(job, lanes, steering), steering)
+    if wishes.timed:
+        paced = Paced(job, clock_of(clock or "virtual"), scheduler, steering)
+        return _result(network, paced.run(), steering)
     on = Lane(network, scheduler=scheduler) if lanes == 1 else Lanes(network, lanes, scheduler=scheduler)
     return _result(network, run(job, on, steering), steering)
 
@@ -235,7 +246,8 @@ def _rehearsed(job: Job) -> Snapshot:
 
 def _nothing_shed(wishes: Wishes) -> Snapshot:
     """What is said of an engine that never sheds."""
-    return Snapshot(1, 0.0, shortfall=Order.of(wishes.shed).excess if wishes.shed is not None else 0.0)
+    ordered = wishes.shed is not None and not wishes.timed
+    return Snapshot(1, 0.0, shortfall=Order.of(wishes.shed or {}).excess if ordered else 0.0)
 
 
 def _result(network: Network, outcome: Outcome, steering: Loop | None) -> Result:

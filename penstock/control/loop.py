@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final, Protocol
+from typing import Final, Protocol, cast
 
+from penstock.control.coming import Coming
 from penstock.control.gains import Gain, Ledger
 from penstock.plan.proposal import Proposal as Proposal
 from penstock.plan.running import Plan, Reorder, SetDrops, ShutDown
@@ -25,6 +26,17 @@ class Strategy(Protocol):
 
     def propose(self, plan: Plan, snapshot: Snapshot) -> Sequence[Proposal]:
         """The changes to make now, the most urgent first."""
+
+
+class Foresight(Protocol):
+    """A strategy that also decides for a batch before it is let in."""
+
+    @property
+    def name(self) -> str:
+        """What it is called in the log."""
+
+    def foresee(self, plan: Plan, coming: Coming) -> Sequence[Proposal]:
+        """The changes to make before the batch that waits at the gate."""
 
 
 class Gate(Protocol):
@@ -79,6 +91,14 @@ class Loop:
         for strategy in self.strategies:
             for proposal in strategy.propose(self.plan, snapshot):
                 self._judge(strategy.name, proposal, snapshot)
+        return self.plan
+
+    def foresee(self, coming: Coming, snapshot: Snapshot) -> Plan:
+        """The plan for the batch that waits at the gate, `snapshot` being the last one."""
+        for strategy in self.strategies:
+            if hasattr(strategy, "foresee"):
+                for proposal in cast(Foresight, strategy).foresee(self.plan, coming):
+                    self._judge(strategy.name, proposal, snapshot)
         return self.plan
 
     def _judge(self, strategy: str, proposal: Proposal, snapshot: Snapshot) -> None:

@@ -32,6 +32,12 @@ class WallClock:
             pass
 
 
+    @staticmethod
+    def wait_until(instant: float) -> None:
+        """Sleeps until `instant`."""
+        time.sleep(max(0.0, instant - time.perf_counter()))
+
+
 class VirtualClock:
     """A time that stands still but for what is spent: experiments repeat to the digit.
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import chain
+from math import ceil, inf
 
 from penstock.errors import Diagnostic, PenstockError, unknown
 from penstock.lane import sharing
@@ -124,10 +125,22 @@ class Lane:
         """Lets the scheduler run one operator on one train; False where none has anything to do."""
         return self._next(self._agenda(END), END)
 
-    def _next(self, agenda: Agenda, cap: int) -> bool:
+    def work(self, until_s: float) -> bool:
+        """Lets operators run until the clock shows `until_s`; False where none has anything to do before."""
+        agenda = self._agenda(END)
+        while self.clock.now() < until_s:
+            if not self._next(agenda, END, until_s - self.clock.now()):
+                return False
+        return True
+
+    def _next(self, agenda: Agenda, cap: int, left_s: float = inf) -> bool:
+        """One operator on one train; of rows that state what they cost no more than begin within `left_s`."""
         slot = agenda.next()
         if slot is not None:
-            slot.advance(slot.cut(self._train_rows, min(slot.reach, cap)))
+            rows = self._train_rows
+            if slot.delay_s and slot.delay_s * rows > left_s:
+                rows = max(1, ceil(left_s / slot.delay_s))
+            slot.advance(slot.cut(rows, min(slot.reach, cap)))
             agenda.ran(slot)
             self.observer.look()
         return slot is not None

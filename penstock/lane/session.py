@@ -18,7 +18,6 @@ from penstock.operators.columns.train import Train
 from penstock.plan.network import Network, RelationDefinition, StreamDefinition
 from penstock.plan.nodes import RStream
 from penstock.plan.running import Plan
-from penstock.plan.schema import Schema
 from penstock.plan.windows import BEGIN, END
 from penstock.stats.snapshot import FilterProfile, Snapshot, StreamStatistics
 
@@ -139,21 +138,25 @@ class Session:
     def batch(self, batch: Sequence[Arrival]) -> None:
         """One batch in, and its results out."""
         self._taken += len(batch)
-        for name, listed in _by_name(batch).items():
-            loaded = [a for a in listed if a.ts == BEGIN]
-            if loaded:
-                self.engine.push(name, self._train(name, loaded), BEGIN + 1)
-            self.manager.arrive(name, self._train(name, [a for a in listed if a.ts > BEGIN]))
+        self.load(batch)
+        for name, listed in by_name(a for a in batch if a.ts > BEGIN).items():
+            self.manager.arrive(name, self.train(name, listed))
         if self.job.heartbeats:
             self._beat(self.job.given[self._taken :])
         self._flow()
 
-    def _train(self, name: str, listed: Sequence[Arrival]) -> Train:
+    def load(self, batch: Sequence[Arrival]) -> None:
+        """Gives relations the rows that stand from the beginning."""
+        for name, listed in by_name(a for a in batch if a.ts == BEGIN).items():
+            self.engine.push(name, self.train(name, listed), BEGIN + 1)
+
+    def train(self, name: str, listed: Sequence[Arrival]) -> Train:
+        """Arrivals of one stream or relation as a train."""
         rows, ts, seq = [a.row for a in listed], [a.ts for a in listed], [a.seq for a in listed]
         return train_of(self.definitions[name].schema, rows, ts, seq, self.engine.dictionaries)
 
     def _beat(self, rest: Sequence[Arrival]) -> None:
-        coming = _by_name(rest)
+        coming = by_name(rest)
         for name in self.definitions:
             self.manager.heartbeat(name, min((a.ts for a in coming.get(name, ())), default=self._ends[0]))
 
@@ -168,22 +171,32 @@ class Session:
         for name, train, progress in self.manager.release():
             self.engine.push(name, train, progress)
         self.engine.run()
-        for query, schema in self.queries.items():
-            self.outcome.elements.setdefault(query, []).extend(self._elements(query, schema))
-        waiting = chain.from_iterable(of_train(t, schema) for t, schema in self.manager.waiting())
-        self.engine.sweep(*waiting, force=self.job.sweeps)
+        self.collect()
+        self.sweep()
         snapshot = replace(self.engine.snapshot(self.manager.statistics()), profiles=self.engine.profiled())
         self.outcome.log.append(snapshot)
         if self.steering is not None:
             self.engine.adopt(self.steering.step(snapshot))
 
-    def _elements(self, query: str, schema: Schema) -> Iterator[Element]:
-        for train in self.engine.take(query):
-            rows = rows_of(train, schema, self.engine.dictionaries)
-            yield from map(Element, train.ts.tolist(), train.sign.tolist(), rows)
+    def collect(self) -> list[tuple[str, Train]]:
+        """Takes the queries' new results; they are kept as elements."""
+        found = []
+        for query, schema in self.queries.items():
+            kept = self.outcome.elements.setdefault(query, [])
+            for train in self.engine.take(query):
+                rows = rows_of(train, schema, self.engine.dictionaries)
+                kept.extend(map(Element, train.ts.tolist(), train.sign.tolist(), rows))
+                found.append((query, train))
+        return found
+
+    def sweep(self) -> None:
+        """Gives back the codes of values that nobody holds."""
+        waiting = chain.from_iterable(of_train(t, schema) for t, schema in self.manager.waiting())
+        self.engine.sweep(*waiting, force=self.job.sweeps)
 
 
-def _by_name(given: Iterable[Arrival]) -> dict[str, list[Arrival]]:
+def by_name(given: Iterable[Arrival]) -> dict[str, list[Arrival]]:
+    """The arrivals of each stream and relation."""
     groups: defaultdict[str, list[Arrival]] = defaultdict(list)
     for arrival in given:
         groups[arrival.name].append(arrival)

@@ -70,6 +70,20 @@ class SemanticDrop:
         return "semantic"
 
 
-Drop = RandomDrop | SemanticDrop
+@dataclass(frozen=True, slots=True)
+class AgeDrop:
+    """Drops the tuples that arrived before `before` (microseconds): they come too late to be answered in time. `rate`
+    is the share that it is expected to drop."""
+
+    before: int
+    rate: float
+
+    @property
+    def reason(self) -> str:
+        """What a tuple that this drops is counted under."""
+        return "backlog"
+
+
+Drop = RandomDrop | SemanticDrop | AgeDrop
 Placed = tuple[Location, Drop]
 """A drop in its place. Several at one location apply one after another."""

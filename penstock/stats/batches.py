@@ -86,7 +86,8 @@ class DelayStatistics:
 @dataclass(frozen=True, slots=True)
 class BatchStatistics:
     """Batch `number`: the rows that came in (those that the gate dropped too), where its wall time went, the processor
-    time of all processes, and the response times of each query that had results.
+    time of all processes, and the response times of each query that had results. `took_s` is from the decision what to
+    drop of it until its results were delivered; None where a period is no batch of rows.
 
     seconds   plan, gate (reading, drops, exchange, crossing), lanes, state, commit, sinks
     """
@@ -97,6 +98,7 @@ class BatchStatistics:
     processor_s: float = 0.0
     delays: tuple[DelayStatistics, ...] = ()
     mode: str = "on"
+    took_s: float | None = None
 
     @property
     def whole_s(self) -> float:

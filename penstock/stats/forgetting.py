@@ -7,7 +7,7 @@ known, and one whose selectivity has moved is known anew soon.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -49,14 +49,19 @@ class Forgetting:
         self._flows.see(snapshot.streams, keep, period_s)
         self._values.see(snapshot, keep)
 
-    def model(self) -> LoadModel:
-        """The network's load as far as it is known now. Without sharing, an operator costs once for each query that
-        has it."""
+    def model(self, rates: Mapping[str, float] | None = None) -> LoadModel:
+        """The network's load as far as it is known now, at `rates` (None: those of lately). Without sharing, an operator
+        costs once for each query that has it."""
+        rates = self._flows.rates() if rates is None else rates
+        return LoadModel(self.network, self.work(), rates, values=self._values.seen())
+
+    def work(self) -> dict[Node, Work]:
+        """What each operator does with an element, as far as anything is known of it."""
         work = self._operators.work()
         if not self.network.sharing:
             copies = _copies(self.network)
             work = {n: w._replace(cost_s=w.cost_s * copies.get(n, 1)) for n, w in work.items()}
-        return LoadModel(self.network, work, self._flows.rates(), values=self._values.seen())
+        return work
 
 
 def _copies(network: Network) -> dict[Node, int]:

@@ -38,6 +38,7 @@ class Reading:
     | `waited_s`    | s    |            | micro-batches: how long the oldest input of this batch has waited          |
     | `took_s`      | s    |            | micro-batches: from the last batch's decision to its commit                |
     | `floor_s`     | s    |            | micro-batches: what a batch takes whose every tuple is shed                |
+    | `lead_s`      | s    |            | micro-batches: what lies between the end of one and the start of the next  |
     """
 
     now_s: float
@@ -57,6 +58,7 @@ class Reading:
     waited_s: float = MISSING
     took_s: float = MISSING
     floor_s: float = 0.0
+    lead_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

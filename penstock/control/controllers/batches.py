@@ -31,6 +31,8 @@ class Batches:
 
     and the one after that is right again (both poles at 0).
 
+    What lies between two batches besides their work, l, is waited for like the rest: c = (S - l) / 2.
+
     H comes from each batch anew, w / (c - f), as estimate and measurement are of the same tuples: falling by half of
     the difference, rising by a fifth. The setpoint lies below the target by `margin` and by how much batches differ
     from what H says of them; `_aim`, its share of that, shrinks by D / D' when the 99th percentile of the response
@@ -51,7 +53,7 @@ class Batches:
         """What does not fit into the time that the batch has."""
         headroom, setpoint = self._learned(reading), self._setpoint_s(reading)
         waited = known(reading.waited_s, reading.period_s)
-        half, slack = setpoint / 2, self.margin / 2 * reading.target_s
+        half, slack = (setpoint - reading.lead_s) / 2, self.margin / 2 * reading.target_s
         room = max(min(half, setpoint + slack - waited), LEAST_SHARE * setpoint) - reading.floor_s
         gathered = half if half < reading.period_s <= half + slack else reading.period_s
         kept = max(0.0, headroom * room) / gathered

@@ -9,10 +9,14 @@ from typing import Final, Protocol, cast
 from penstock.operators.base import Context
 from penstock.operators.columns.train import Train
 from penstock.operators.drops.faithful import Faithful
-from penstock.plan.drops import Drop, Location, Placed, RandomDrop, SemanticDrop
+from penstock.plan.drops import AgeDrop, Drop, Location, Placed, RandomDrop, SemanticDrop
 from penstock.plan.node import Kind, Node
 
-MODULES: Final[tuple[tuple[type, str], ...]] = ((RandomDrop, "random_drop"), (SemanticDrop, "semantic_drop"))
+MODULES: Final[tuple[tuple[type, str], ...]] = (
+    (RandomDrop, "random_drop"),
+    (SemanticDrop, "semantic_drop"),
+    (AgeDrop, "age_drop"),
+)
 """Each kind of drop and its module in this package. A new kind is one new file and one line here."""
 _BY_TYPE: Final = dict(MODULES)
 

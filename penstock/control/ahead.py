@@ -1,0 +1,126 @@
+"""Keeps delay targets where a control period is a micro-batch: the batch is known before it is shed.
+
+The first batch of a burst is thinned as it is read: its rows are counted, what they cost is known, and so is how long
+the oldest have waited. What has waited too long to be answered in time makes room for what has not (`newest`), which
+also is how a run goes on after it stood still: the rows of an old backlog are skipped, and that is recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from penstock.control.coming import Coming, age_drops, reach_s
+from penstock.control.controllers import MISSING, Reading, Safe
+from penstock.control.loop import Proposal
+from penstock.control.promise import Promise
+from penstock.control.targets import Judged
+from penstock.plan.drops import Placed
+from penstock.plan.running import Plan
+from penstock.stats.load import LoadModel, with_stated_costs
+from penstock.stats.snapshot import Snapshot
+
+COLD_ROWS: Final = 2000
+"""Rows of a batch of which is not known yet what they cost: enough to learn by."""
+LEVELS: Final = 0.98
+"""What is kept takes the values 1, 0.98, 0.98 squared, ...: a plan for each, and none for a smaller change."""
+RESERVE: Final = 0.9
+"""The share of the target within which a row counts as in time when it is asked whether to skip it."""
+
+
+@dataclass(slots=True)
+class _Planned:
+    """What a decision expected: the load that it kept, and the floor beside it."""
+
+    kept_s: float
+    floor_s: float
+
+
+@dataclass(slots=True)
+class Ahead:
+    """`propose` learns from the batch that is done, `foresee` decides for the one that is coming."""
+
+    promise: Promise
+    controller: Safe
+    newest: bool = True
+    name: str = "delay"
+    _now_s: float | None = None
+    _seen: Judged | None = None
+    _planned: _Planned | None = None
+    _took_s: float = MISSING
+    _speed: float | None = None
+
+    def propose(self, plan: Plan, snapshot: Snapshot) -> Sequence[Proposal]:
+        """Nothing: the next batch is not known yet."""
+        passed_s = 0.0 if self._now_s is None else snapshot.now_s - self._now_s
+        self._now_s = snapshot.now_s
+        self.promise.meter.see(snapshot, passed_s)
+        batch = snapshot.batch
+        if batch is not None and batch.took_s is not None:
+            self._took_s = batch.took_s
+            self._seen = self.promise.judged(batch.delays) or self._seen
+            self._learn()
+        return ()
+
+    def _learn(self) -> None:
+        """How much load is worked off in a second of a batch's time besides its floor."""
+        if self._planned is None or self._planned.kept_s <= 0:
+            return
+        worked_s = max(self._took_s - self._planned.floor_s, 0.01)
+        found = min(self.promise.lanes, self._planned.kept_s / worked_s)
+        self._speed = found if self._speed is None else self._speed + 0.3 * (found - self._speed)
+
+    def foresee(self, plan: Plan, coming: Coming) -> Sequence[Proposal]:
+        """The drops of the batch that waits at the gate."""
+        meter = self.promise.meter
+        if not meter.known:
+            return self._cold(plan, coming)
+        load = meter.load({name: rows / coming.gathered_s for name, rows in coming.rows.items()})
+        skips: tuple[Placed, ...] = ()
+        age_s = self._reach_s(coming, load)
+        if self.newest and age_s < coming.waited_s:
+            skips, coming = age_drops(plan.network, coming, age_s), coming.since(age_s)
+        amount = self.controller.step(self._reading(coming, load))
+        made = self.promise.placed(plan, load, level(amount.excess, load.load()))
+        self._planned = _Planned((load.load() - made.saved) * coming.gathered_s, coming.floor_s)
+        self._seen, self._took_s = None, MISSING
+        return self.promise.proposals(plan, made, amount.why, skips)
+
+    def _reach_s(self, coming: Coming, load: LoadModel) -> float:
+        promise = self.promise
+        speed = promise.headroom * promise.lanes if self._speed is None else self._speed
+        needed_s = load.load() * coming.gathered_s / speed
+        return reach_s(coming, needed_s, RESERVE * promise.target_s)
+
+    def _reading(self, coming: Coming, load: LoadModel) -> Reading:
+        seen, promise, before = self._seen, self.promise, self._planned
+        return Reading(
+            now_s=coming.now_s, period_s=coming.gathered_s, input_load=load.load(),
+            queued_load=load.load() * coming.gathered_s, target_s=promise.target_s,
+            headroom=promise.headroom * promise.lanes, lanes=promise.lanes,
+            delay_s=MISSING if seen is None else seen.mean_s, p99_s=MISSING if seen is None else seen.p99_s,
+            processed=MISSING if before is None else before.kept_s / self._took_s, waited_s=coming.waited_s,
+            took_s=self._took_s, floor_s=coming.floor_s, lead_s=coming.lead_s,
+        )  # fmt: skip
+
+    def _cold(self, plan: Plan, coming: Coming) -> Sequence[Proposal]:
+        """Nothing is known yet of what rows cost: as many as it takes to learn that, of a batch that has more."""
+        rows = sum(coming.rows.values())
+        rates = {name: n / coming.gathered_s for name, n in coming.rows.items()}
+        load = with_stated_costs(LoadModel(self.promise.network, {}, rates))
+        excess = max(0.0, 1 - COLD_ROWS / rows) * load.load() if rows else 0.0
+        made = self.promise.policy.shed(plan, load, excess)
+        return self.promise.proposals(plan, made, f"the first {COLD_ROWS} rows, to learn what they cost")
+
+def level(excess: float, load: float) -> float:
+    """`excess`, or a little more, so that the share of `load` that is kept is one of `LEVELS`.
+
+    >>> level(0.0, 2.0), round(level(0.03, 2.0), 4), round(level(1.0, 2.0), 4)
+    (0.0, 0.04, 1.0139)
+    """
+    kept = 1 - min(1.0, excess / load) if load > 0 else 1.0
+    reached = 1.0
+    while reached > kept + 1e-9 and reached > 1e-6:
+        reached *= LEVELS
+    return (1 - reached) * load if reached > 1e-6 else load

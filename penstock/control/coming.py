@@ -1,0 +1,62 @@
+"""The batch that waits at the gate: what is known of it before it is shed, and what of it comes too late already."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from penstock.plan.drops import AgeDrop, Location, Placed
+from penstock.plan.network import Network
+from penstock.plan.nodes import Source
+from penstock.shed.allowed import Allowed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coming:
+    """Times are in seconds but for the clock's.
+
+    | name         |                                                                                        |
+    |--------------|----------------------------------------------------------------------------------------|
+    | `now_s`      | a steady clock, as in snapshots                                                          |
+    | `now_us`     | the wall clock, by which rows arrive                                                   |
+    | `rows`       | rows that wait, by stream                                                              |
+    | `gathered_s` | the time over which they came                                                          |
+    | `waited_s`   | how long the oldest will have waited when the lanes begin                              |
+    | `lead_s`     | what lies between two batches besides their work                                       |
+    | `floor_s`    | what the batch takes though every row were shed                                        |
+    """
+
+    now_s: float
+    now_us: int
+    rows: Mapping[str, int]
+    gathered_s: float
+    waited_s: float
+    lead_s: float = 0.0
+    floor_s: float = 0.0
+
+    def since(self, age_s: float) -> Coming:
+        """Those rows that have not waited longer than `age_s`, if rows came evenly."""
+        share = min(1.0, age_s / self.waited_s) if self.waited_s > 0 else 1.0
+        rows = {name: round(n * share) for name, n in self.rows.items()}
+        return replace(self, rows=rows, gathered_s=self.gathered_s * share, waited_s=min(age_s, self.waited_s))
+
+
+def reach_s(coming: Coming, needed_s: float, setpoint_s: float) -> float:
+    """How long a row may have waited and still be answered in time, where the whole batch takes `needed_s` besides its
+    floor: what is left of the setpoint after the work on the younger ones; half of it where all that time is full.
+
+    >>> batch = Coming(now_s=0, now_us=0, rows={"s": 100}, gathered_s=4, waited_s=4)
+    >>> reach_s(batch, needed_s=1, setpoint_s=2), reach_s(batch, needed_s=8, setpoint_s=2)
+    (1.6, 1.0)
+    """
+    full = needed_s / coming.waited_s if coming.waited_s > 0 else 0.0
+    return (setpoint_s - coming.floor_s) / (1 + min(1.0, full))
+
+
+def age_drops(network: Network, coming: Coming, age_s: float) -> tuple[Placed, ...]:
+    """Drops of what has waited longer than `age_s` now, at every stream where rows may be dropped at all. A promise
+    about gaps does not hold for what is skipped."""
+    allowed = Allowed.of(network, {})
+    before, share = coming.now_us - round(age_s * 1e6), 1 - min(1.0, age_s / coming.waited_s)
+    streams = (Location(n) for n in network.nodes() if isinstance(n, Source))
+    return tuple((at, AgeDrop(before, share)) for at in streams if allowed.why_not(at) is None)

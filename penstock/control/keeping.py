@@ -1,0 +1,95 @@
+"""Where what must go does go: the policy places the drops, and queries whose promises stand in the way are shut down.
+
+A delay target outranks a bounded gap. Where a policy cannot shed enough because a query may not lose that much, the
+most costly of the queries in the way delivers nothing any more, and nothing is done for it alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from penstock.plan.drops import Location, Placed, RandomDrop
+from penstock.plan.network import Network
+from penstock.plan.node import Node
+from penstock.plan.running import Plan
+from penstock.shed.policy import Policy, Shedding
+from penstock.stats.load import LoadModel
+
+TOLERATED: Final = 0.02
+"""The share of the excess that may be missing: the controller makes up for it in the next period."""
+PATIENCE: Final = 2
+"""Decisions in a row that must fall short before a query is shut down."""
+
+
+@dataclass(slots=True)
+class Keeper:
+    """Asks `policy`, and remembers which queries were shut down. A query that was shut down stays so until the run
+    ends: its windows lack what was not kept for it, and a part of a window's answer is no answer."""
+
+    policy: Policy
+    shut_down: tuple[str, ...] = ()
+    _short: int = field(default=0)
+
+    def place(self, plan: Plan, load: LoadModel, excess: float) -> Shedding:
+        """The drops under which `excess` processor-seconds a second less are needed."""
+        made = self._without(plan, load, excess)
+        self._short = self._short + 1 if made.shortfall > TOLERATED * excess else 0
+        while made.shortfall > TOLERATED * excess and self._short >= PATIENCE:
+            victim = costliest(load, self.shut_down)
+            if victim is None:
+                break
+            self.shut_down = (*self.shut_down, victim)
+            made = self._without(plan, load, excess)
+        return made
+
+    def _without(self, plan: Plan, load: LoadModel, excess: float) -> Shedding:
+        """The policy's drops for the queries that run, after what the others need is cut."""
+        if not self.shut_down:
+            return self.policy.shed(plan, load, excess)
+        running = only(load.network, self.shut_down)
+        rest = of(running, load)
+        spared = load.load() - rest.load()
+        made = self.policy.shed(Plan(running), rest, max(0.0, excess - spared)) if running.queries else Shedding()
+        drops = (*cuts(load.network, running), *made.drops)
+        return replace(made, drops=drops, shut_down=self.shut_down, saved=spared + made.saved)
+
+
+def of(network: Network, load: LoadModel) -> LoadModel:
+    """The load of a part of the network."""
+    return LoadModel(network, load.work, load.rates, load.drop_s, load.values)
+
+
+def only(network: Network, gone: Iterable[str]) -> Network:
+    """The network without the queries that are `gone`."""
+    left = set(gone)
+    return replace(network, queries=tuple(q for q in network.queries if q.name not in left))
+
+
+def costliest(load: LoadModel, gone: Iterable[str]) -> str | None:
+    """Of the queries that still run, the one without which most load goes; None where none is left."""
+    running = only(load.network, gone)
+    whole = of(running, load).load()
+    return max((q.name for q in running.queries), key=lambda name: _spared(load, running, whole, name), default=None)
+
+
+def _spared(load: LoadModel, running: Network, whole: float, name: str) -> float:
+    return whole - of(only(running, [name]), load).load()
+
+
+def cuts(network: Network, running: Network) -> tuple[Placed, ...]:
+    """Drops of everything on the arcs into what only shut-down queries need."""
+    needed = frozenset(running.nodes())
+    taken: dict[Location, None] = {}
+    for node in network.nodes():
+        if node not in needed:
+            arcs = (Location(below, node, i) for i, below in enumerate(node.inputs) if _enters(below, needed))
+            taken.update(dict.fromkeys(arcs))
+    return tuple((at, RandomDrop(1.0)) for at in taken)
+
+
+def _enters(below: Node, needed: frozenset[Node]) -> bool:
+    """True where the arc comes from what others need, or from a source."""
+    return below in needed or not below.inputs
+
