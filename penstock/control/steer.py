@@ -114,7 +114,8 @@ def ahead(network: Network, wishes: Wishes, lanes: int, settings: Settings) -> A
 
 def promised(network: Network, wishes: Wishes, lanes: int = 1, settings: Settings | None = None) -> Promise:
     """The targets of `network` and the policy that `wishes` name."""
-    return Promise(optimize(network), Order.of(wishes.shed or {}).maker(wishes.seed), lanes, (settings or Settings()).headroom)
+    policy = Order.of(wishes.shed or {}).maker(wishes.seed)
+    return Promise(optimize(network), policy, lanes, (settings or Settings()).headroom)
 
 
 def _controller(wishes: Wishes, batches: bool) -> Safe:

@@ -50,8 +50,8 @@ class Forgetting:
         self._values.see(snapshot, keep)
 
     def model(self, rates: Mapping[str, float] | None = None) -> LoadModel:
-        """The network's load as far as it is known now, at `rates` (None: those of lately). Without sharing, an operator
-        costs once for each query that has it."""
+        """The network's load as far as it is known now, at `rates` (None: those of lately). Without sharing, an
+        operator costs once for each query that has it."""
         rates = self._flows.rates() if rates is None else rates
         return LoadModel(self.network, self.work(), rates, values=self._values.seen())
 
