@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from penstock.adapt.filter_orders import OFF, FilterOrders, known
-from penstock.control.change_gate import ChangeGate
 from penstock.control.ahead import Ahead
+from penstock.control.change_gate import ChangeGate
 from penstock.control.controllers import Controller, Safe, controller
 from penstock.control.delay import Delay
 from penstock.control.excess import Excess, Order
