@@ -33,8 +33,10 @@ _AFTER_NAMES = frozenset((".", *(t.upper() for t in SPELLINGS)))
 
 
 class Cursor(Parser):
-    """Sqlglot's parser with a view of the words of one statement; `text` is the whole script, `noted` what is wrong with
-    the statement though it could be read."""
+    """Sqlglot's parser with a view of the words of one statement.
+
+    `text` is the whole script, `noted` what is wrong with the statement though it could be read.
+    """
 
     text: str = ""
     noted: tuple[Diagnostic, ...] = ()

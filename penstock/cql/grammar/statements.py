@@ -168,8 +168,8 @@ _KINDS: Final[dict[str, Callable[[StatementParser, Name], Statement]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """A statement, or a part of one, that could not be read; `name` is what it would have named, so that nobody complains
-    of its absence."""
+    """A statement, or a part of one, that could not be read; `name` is what it would have named, so that nobody
+    complains of its absence."""
 
     diagnostic: Diagnostic
     name: str | None
