@@ -72,9 +72,10 @@ def trains(streams: Sequence[Stream], length: int) -> Iterator[tuple[list[Train]
     count = len(streams)
     for start in range(0, len(next(iter(streams[0].values()))), length):
         ts = np.arange(start, start + length) * count
-        yield [
-            Train([Vector(c[start : start + length]) for c in s.values()], ts + i) for i, s in enumerate(streams)
-        ], (start + length) * count
+        yield (
+            [Train([Vector(c[start : start + length]) for c in s.values()], ts + i) for i, s in enumerate(streams)],
+            (start + length) * count,
+        )
 
 
 def check(case: Case, seed: int) -> None:

@@ -8,22 +8,20 @@ import tarfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
+from benchmarks.figures.reporting import data
 from penstock.cluster.flows import Floats, compile_flows
 from penstock.cluster.replay import replay
 from penstock.cluster.selecting import best_flows, filling_rates, flow_dictionary
 from penstock.cluster.topology import Input, Node, Operator, Topology
 
 T = TypeVar("T")
-Row = dict[str, Any]
 # Costs in milliseconds of the two queries on each server: the same total, rising imbalance. Only (64, 32) is in the
 # thesis' text.
 IMBALANCES = ((48.0, 48.0), (64.0, 32.0), (72.0, 24.0), (80.0, 16.0), (88.0, 8.0))
-TRACES = Path(__file__).resolve().parents[3] / "shared" / "data" / "http"
 
 
 def chains(costs: tuple[float, ...], below: tuple[float, ...] | None = None, selectivity: float = 1.0) -> Topology:
@@ -39,6 +37,17 @@ def chains(costs: tuple[float, ...], below: tuple[float, ...] | None = None, sel
             for i, cost in enumerate(below or costs)
         ),
     )
+
+
+def split_chains(costs: tuple[float, ...]) -> Topology:
+    """The same chains, each splitting on server B into two queries of a half and a quarter of its cost and yield."""
+    plain = chains(costs)
+    ends = tuple(
+        Operator(f"q{i}{end}", "B", cost * share, share, (f"b{i}",))
+        for i, cost in enumerate(costs)
+        for end, share in (("x", 0.5), ("y", 0.25))
+    )
+    return Topology(plain.nodes, plain.inputs, plain.operators + ends)
 
 
 def fan_out(branches: int, seed: int) -> Topology:
@@ -102,26 +111,12 @@ def checked(
     return Checked(max(gaps), float(np.mean(gaps)), max(loads))
 
 
-def row(
-    name: str,
-    value: float,
-    unit: str,
-    spread: float | None = None,
-    bar: str | None = None,
-    holds: bool = True,
-    checked_against: str | None = None,
-) -> Row:
-    """One figure of the bench report."""
-    return {"name": name, "value": value, "unit": unit, "spread": spread, "bar": bar, "holds": bool(holds),
-            "checked_against": checked_against}  # fmt: skip
-
-
 def trace() -> Floats | None:
     """A web site's requests per minute over weeks, at two inputs (the two halves of the time); None where the file
     is absent.
     """
-    path = TRACES / "nasa-rate-per-second.tbz2"
-    if not path.exists():
+    path = data("http", "nasa-rate-per-second.tbz2")
+    if path is None:
         return None
     with tarfile.open(path) as archive:
         file = archive.extractfile(archive.getmembers()[0])

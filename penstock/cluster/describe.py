@@ -6,7 +6,7 @@ These functions return text; the command line prints it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -50,14 +50,23 @@ def parse_rates(text: str, inputs: tuple[str, ...]) -> dict[str, float]:
     """
     pieces = [piece.strip() for piece in text.split(",") if piece.strip()]
     try:
-        if all("=" in piece for piece in pieces):
-            return {name.strip(): float(value) for name, value in (piece.split("=", 1) for piece in pieces)}
+        if pieces and all("=" in piece for piece in pieces):
+            return _named(piece.split("=", 1) for piece in pieces)
         given = [float(piece) for piece in pieces]
     except ValueError:
         raise PenstockError(Diagnostic(f"cannot read the rates '{text}'", help="write them like r1=10,r2=20")) from None
     if len(given) != len(inputs):
         raise PenstockError(Diagnostic(f"{len(given)} rates for {len(inputs)} inputs: {', '.join(inputs)}"))
     return dict(zip(inputs, given, strict=True))
+
+
+def _named(pairs: Iterable[list[str]]) -> dict[str, float]:
+    rates: dict[str, float] = {}
+    for name, value in pairs:
+        if name.strip() in rates:
+            raise PenstockError(Diagnostic(f"two rates for input '{name.strip()}'", help="give each input one"))
+        rates[name.strip()] = float(value)
+    return rates
 
 
 def _nodes(topology: Topology, selection: Selection, before: Outcome, after: Outcome) -> list[str]:

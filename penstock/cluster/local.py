@@ -16,20 +16,22 @@ from penstock.cluster.fit import Fit
 from penstock.cluster.flows import Floats, shares
 from penstock.cluster.fragments import Fragment
 from penstock.cluster.mixing import Mixer
+from penstock.cluster.selection import ROUNDING
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LocalFlows:
     """The drop places of a node (its entries, then its branches), what flows from one to the next, and what leaves.
 
-    `gains` and `loads` are per unit past each place, as in `FlowModel`; row a of `sent` is what leaves on the arc
-    `sending[a]`.
+    `gains` and `loads` are per unit past each place, as in `FlowModel`; `total_loads` per tuple of each entry when
+    nothing is dropped; row a of `sent` is what leaves on the arc `sending[a]`.
     """
 
     entries: tuple[str, ...]
     branches: tuple[str, ...]
     gains: Floats
     loads: Floats
+    total_loads: Floats
     sending: tuple[str, ...]
     sent: Floats
 
@@ -62,7 +64,8 @@ def local_flows(fragment: Fragment) -> LocalFlows:
                     arriving[arc.consumer] = arriving[arc.consumer] + through
         if not waiting:
             sent = np.array(list(sending.values())).reshape(len(sending), len(places))
-            return LocalFlows(tuple(fragment.entries), fragment.branches, gains, loads, tuple(sending), sent)
+            total = (loads @ np.linalg.inv(unit - gains))[: len(fragment.entries)]
+            return LocalFlows(tuple(fragment.entries), fragment.branches, gains, loads, total, tuple(sending), sent)
         operator = waiting.pop(0)
         loads += operator.cost * arriving[operator.name]
         streams = [(operator.selectivity * arriving[operator.name], fragment.leaving[operator.name])]
@@ -87,7 +90,7 @@ def local_plan(
     count = len(flows.entries)
     passing = np.concatenate([per_stream[:count], weights @ fit.rows.plans])
     load, capacity = float(flows.loads @ passing), float(fit.capacities[0])
-    if load > capacity:
+    if load > capacity * (1.0 + ROUNDING) + ROUNDING * float(flows.total_loads @ rates[:count]):
         passing *= capacity / load
     reaching = flows.gains @ passing
     reaching[:count] += rates[:count]

@@ -64,8 +64,7 @@ def solve(model: FlowModel, rates: Floats) -> Solution:
     """
     lp = program(model)
     aim = lp.objective
-    unshed = model.unshed(rates)
-    unit = np.where(unshed > 0, unshed, 1.0)
+    unit = _units(model, rates)
     rows = lp.constraints * unit
     size = np.abs(rows).max(axis=1)
     size[size == 0] = 1.0
@@ -75,6 +74,16 @@ def solve(model: FlowModel, rates: Floats) -> Solution:
     offering = slice(len(model.nodes), len(model.nodes) + len(rates))
     prices = np.maximum(duals[offering] * worth / size[offering], 0.0)
     return Solution(flows, model.keeps(flows, rates), float(aim @ flows), prices)
+
+
+def _units(model: FlowModel, rates: Floats) -> Floats:
+    """The size in which to count each flow: what would reach it unshed, a silent input taken for the slowest other.
+
+    No unit is below what flows into it, or HiGHS takes a flow's own coefficient for zero beside those of its sources.
+    """
+    least = float(np.min(rates[rates > 0], initial=np.inf))
+    unshed = model.unshed(np.where(rates > 0, rates, least if np.isfinite(least) else 1.0))
+    return np.where(unshed > 0, unshed, 1.0)
 
 
 def maximum(aim: Floats, rows: Floats, right: Floats, tops: Floats | None = None) -> tuple[Floats, Floats]:

@@ -29,7 +29,7 @@ SMALLEST_PIVOT = 1e-10
 ROUNDING = 1e-14
 # Losses per relief that differ by less than this share of the largest cost are a tie; the larger pivot wins it.
 TIE = 1e-13
-# A certified plan exceeds no capacity by more than this share of it, beside ten times the rounding of what is offered,
+# A certified plan exceeds no capacity by more than this share, beside ten times the rounding of the largest number,
 EXCESS = 1e-10
 # ... and scores this share of what was at stake less than the best, at most.
 GAP = 1e-12
@@ -170,12 +170,14 @@ def _certain(
     for j in range(columns):
         if names[j] >= columns:
             prices[names[j] - columns] = max(price[j], 0.0)
-    loss, stake = 0.0, 0.0
+    loss, stake, most = 0.0, 0.0, 0.0
+    for j in range(columns):
+        most = max(most, values[j])
     for i in range(rows):
         used = 0.0
         for j in range(columns):
             used += matrix[i, j] * values[j]
-        if used > offered[i] + EXCESS * abs(fixed[i]) + 10.0 * ROUNDING * size[i]:
+        if used > offered[i] + EXCESS * abs(fixed[i]) + 10.0 * ROUNDING * max(size[i], most):
             return False
         loss += prices[i] * offered[i]
         stake += prices[i] * size[i]

@@ -114,15 +114,20 @@ def run(
 @app.command()
 def plan(
     topology: Annotated[Path, typer.Argument(metavar="TOPOLOGY.YAML", help="Nodes, capacities, operators, streams.")],
-    rates: Annotated[str, typer.Option(help="Input rates: 'a=120,b=80', or in the topology's order '120,80'.")],
+    rates: Annotated[
+        str | None, typer.Option(help="Input rates: 'a=120,b=80', or in the topology's order '120,80'.")
+    ] = None,
     epsilon: Annotated[float, typer.Option(help="How far below the optimum a plan may stay, in percent.")] = 5.0,
+    method: Annotated[str, typer.Option(help="c-fit, d-fit or solver.")] = "c-fit",
 ) -> None:
-    """Plan distributed load shedding: which node drops what, the score, the optimum and the bound."""
+    """Plan distributed load shedding: which node drops what, the score, the optimum and the bound; without rates the
+    tree that was planned for."""
     from penstock.cluster.describe import describe_plan, parse_rates
     from penstock.cluster.reader import read_topology
 
     inputs = tuple(i.name for i in read_topology(topology).inputs)
-    typer.echo(describe_plan(topology, epsilon, parse_rates(rates, inputs)))
+    given = None if rates is None else parse_rates(rates, inputs)
+    typer.echo(describe_plan(topology, epsilon, given, method))
 
 
 @app.command()

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from penstock.cluster.adapter import from_network
 from penstock.cluster.describe import describe_plan, explain, parse_rates
 from penstock.cluster.planner import plan
 from penstock.cluster.reader import parse_topology, read_topology
-from penstock.cluster.topology import Input, Node, Operator, Query, Topology, locations
+from penstock.cluster.topology import Input, Node, Operator, Topology, locations
 from penstock.errors import PenstockError
 from tests.cluster.networks import figure_5_1
 
@@ -144,7 +142,7 @@ def test_explain_draws_the_tree_with_loads():
 
 def test_rates_from_the_command_line():
     assert parse_rates("1,2", ("a", "b")) == {"a": 1.0, "b": 2.0}
-    for text in ("1", "a=x,b=1", "a=1,2"):
+    for text in ("1", "a=x,b=1", "a=1,2", "", "a=1,b=2,a=3"):
         with pytest.raises(PenstockError):
             parse_rates(text, ("a", "b"))
 
@@ -156,36 +154,3 @@ def test_branches_that_meet_again_are_no_drop_locations():
         (Node("A", 1.0),), (Input("r"),), tuple(Operator(n, "A", 1.0, 1.0, s) for n, s in reads.items())
     )
     assert [p.name for p in locations(topology)] == ["r", "f->apart"]
-
-
-@dataclass(frozen=True)
-class Measured:
-    name: str
-    cost: float
-    selectivity: float
-    consumers: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Network:
-    inputs: dict[str, tuple[str, ...]]
-    operators: tuple[Measured, ...]
-
-
-def test_from_network():
-    network = Network(
-        {"r1": ("a1",), "r2": ("a2",)},
-        (
-            Measured("a1", 1, 1, ("b1",)),
-            Measured("a2", 2, 1, ("b2",)),
-            Measured("b1", 3, 1, ()),
-            Measured("b2", 1, 1, ()),
-        ),
-    )
-    assignment = {"a1": "A", "a2": "A", "b1": "B", "b2": "B"}
-    assert plan(from_network(network, assignment), 5).choose([1, 1]).score == pytest.approx(0.6)
-    weighted = from_network(network, assignment, {"A": 2.0, "B": 1.0}, {"b1": 9.0})
-    assert weighted.nodes[0] == Node("A", 2.0)
-    assert weighted.queries == (Query("b1 out", "b1", 9.0),)
-    with pytest.raises(PenstockError, match="operator 'b2' is on no node"):
-        from_network(network, {"a1": "A", "a2": "A", "b1": "B"})

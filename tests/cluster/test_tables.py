@@ -240,3 +240,22 @@ def test_a_basis_is_made_afresh():
         assert set(kept[len(tableau.cost) :]) == set(names[len(tableau.cost) :])
         sure += 1
     assert sure > 15
+
+
+def test_pivots_are_certain_where_one_input_is_nearly_silent():
+    """A rate far below the others must not be asked for more digits than the others leave it."""
+    rng = np.random.default_rng(15)
+    table = whole_fit(two_chains((16.0, 8.0) * 4, (16.0, 8.0) * 4, 1000.0), 0.0).mixer()
+    for _ in range(500):
+        rates = np.minimum(10.0 ** rng.uniform(-3, 3, 8), table.tops)
+        assert minimise_loss(table.tableau, rates)[2]
+
+
+def test_a_silent_input_beside_a_slow_one_at_a_union_is_bounded():
+    """Flows are counted in sizes that differ by no more than the rates do; none may become free for HiGHS."""
+    reads = {"a": ("r",), "b": ("s",), "u": ("a", "b"), "x": ("u",), "y": ("u",)}
+    union = tuple(Operator(name, "A", 1.0, 1.0, streams) for name, streams in reads.items())
+    model = compile_flows(Topology((Node("A", 1.0),), (Input("r"), Input("s")), union))
+    for rate in 10.0 ** np.arange(-14, 3.0):
+        score = solve(model, np.array([0.0, rate])).score
+        assert score == pytest.approx(model.scores @ best_flows(model, flow_dictionary(model), np.array([0.0, rate])))
