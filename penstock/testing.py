@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from numbers import Integral
 from typing import Any, Final, NamedTuple, Protocol
 
 from penstock.control.controllers import Controller
@@ -159,7 +160,7 @@ ENGINES: Final = ("lane", "reference", "spark")
 
 
 def _refuse(engine: str, others: Mapping[str, Any]) -> None:
-    mistakes = [] if engine in ENGINES else [unknown("engine", engine, ENGINES)]
+    mistakes = [] if engine in ENGINES else [unknown("engine", str(engine), ENGINES)]
     for name, value in others.items():
         if name not in _LATER:
             mistakes.append(unknown("keyword", name, (*_LATER, "batches", "lanes", "close", "scheduler", "sharing")))
@@ -228,10 +229,15 @@ def _bounded(stream: StreamDefinition, given: Iterable[Arrival]) -> StreamDefini
 
 def _sizes(batches: int | Sequence[int] | None) -> Sequence[int] | int | None:
     """`batches`, checked."""
-    sizes = [] if batches is None else [batches] if isinstance(batches, int) else list(batches)
-    if any(size < 0 for size in sizes) or batches == 0:
+    if batches is None:
+        return None
+    sizes: list[Any] = list(batches) if isinstance(batches, Iterable) and not isinstance(batches, str) else [batches]
+    if not all(isinstance(size, Integral) for size in sizes):
+        raise PenstockError(Diagnostic(f"batches = {batches!r} is no number of rows", help="such as 1000 or [3, 0, 5]"))
+    alone = isinstance(batches, Integral)
+    if any(size < 0 for size in sizes) or (alone and batches == 0):
         raise PenstockError(f"batches = {batches!r}: a batch cannot have so few rows")
-    return batches
+    return int(sizes[0]) if alone else [int(size) for size in sizes]
 
 
 def _rehearsed(job: Job) -> Snapshot:

@@ -89,6 +89,30 @@ def test_values_go_in_and_come_out_as_a_user_knows_them(engine: str) -> None:
                               "t": 1_000_000, "o": True, "z": None}  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("kind", "value", "shown"),
+    [
+        ("DECIMAL(5, 2)", 1.005, Decimal("1.01")),
+        ("DECIMAL(5, 2)", -1.005, Decimal("-1.01")),
+        ("DECIMAL(5, 2)", float("nan"), None),
+        ("DECIMAL(5, 2)", Decimal("Infinity"), None),
+        ("DECIMAL(5, 2)", "999.996", None),
+        ("INTERVAL", "1 hour 30 minutes", 5_400_000_000),
+        ("INTERVAL", "soon", None),
+        ("DATE", 2_932_896, dt.date.max),
+        ("DATE", 2_932_897, None),
+        ("STRING", b"abc", None),
+    ],
+)
+def test_what_is_no_value_of_its_column_s_type_is_refused(kind: str, value: Any, shown: Any) -> None:
+    script = f"CREATE STREAM s (a {kind}); CREATE QUERY q AS SELECT a FROM s"
+    if shown is not None:
+        assert evaluate(script, [("s", 1, {"a": value})])["q"][0].values == {"a": shown}
+    else:
+        with pytest.raises(PenstockError, match="event 0: "):
+            evaluate(script, [("s", 1, {"a": value})])
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_the_timestamp_column_is_filled_unless_it_is_given(engine: str) -> None:
     script = "CREATE STREAM s (ts TIMESTAMP, a INT) TIMESTAMP BY ts; CREATE QUERY q AS SELECT ts FROM s"
@@ -161,7 +185,7 @@ def test_a_network_is_taken_as_it_is() -> None:
     [
         ([("u", 1, {})], "event 0: unknown stream 'u'"),
         ([("s", 1, {}), ("s", 1, {"c": 1})], "event 1: unknown column 'c' of 's'"),
-        ([("s", 1, {"a": "many"})], "event 0: column 'a': 'many' is not a int"),
+        ([("s", 1, {"a": "many"})], "event 0: column 'a': 'many' is not an int"),
         ([("s", 1, {"a": 1 << 40})], "event 0: column 'a'"),
         ([("s", "soon", {"a": 1})], "event 0: 'soon' is not a timestamp"),
         ([("s", None, {"a": 1})], "event 0: None is no timestamp"),
@@ -191,6 +215,11 @@ def test_several_wrong_events_are_reported_at_once() -> None:
         ({"lanes": 0}, "lanes = 0"),
         ({"batches": 0}, "batches = 0"),
         ({"batches": [1, -1]}, "batches = [1, -1]"),
+        ({"batches": "many"}, "batches = 'many' is no number of rows"),
+        ({"batches": 1.5}, "batches = 1.5 is no number of rows"),
+        ({"lanes": "two"}, "lanes = 'two'"),
+        ({"scheduler": None}, "unknown scheduler 'None'"),
+        ({"engine": None}, "unknown engine 'None'"),
         ({"joins": "adaptive"}, "is not available on engine 'lane'"),
         ({"schedular": "fifo"}, "did you mean 'scheduler'?"),
     ],

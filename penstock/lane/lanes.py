@@ -53,8 +53,8 @@ class Lanes:
         optimized: bool = True,
         settings: Settings | None = None,
     ) -> None:
-        if count < 1:
-            raise PenstockError(f"lanes = {count}: there must be one at least")
+        if not isinstance(count, int) or count < 1:
+            raise PenstockError(f"lanes = {count!r}: there must be one at least")
         self.dictionaries = Dictionaries()
         self.partition = partition(optimize(network) if optimized else network)
         self._sweeper = Sweeper(self.dictionaries)

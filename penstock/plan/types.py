@@ -10,10 +10,11 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from decimal import Context, Decimal
+from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any, Final
 
 from penstock.errors import Diagnostic, PenstockError, unknown
+from penstock.plan.durations import parse_duration
 
 EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 MICROSECOND: Final = dt.timedelta(microseconds=1)
@@ -149,7 +150,7 @@ def to_internal(value: Any, t: Type) -> Any:
     try:
         return _INTERNAL[t.name](value, t)
     except (TypeError, ValueError, ArithmeticError):
-        raise PenstockError(f"{value!r} is not a {t}") from None
+        raise PenstockError(f"{value!r} is not {'an' if str(t)[0] in 'aeiou' else 'a'} {t}") from None
 
 
 def to_python(value: Any, t: Type) -> Any:
@@ -189,15 +190,18 @@ def _double(value: Any, _: Type) -> float:
     return float(value)
 
 
-_WIDE: Final = Context(prec=2 * MAX_DECIMAL_PRECISION)
+_WIDE: Final = Context(prec=2 * MAX_DECIMAL_PRECISION, rounding=ROUND_HALF_UP)
 
 
 def _decimal(value: Any, t: Type) -> Decimal:
     number = Decimal(str(value)).quantize(Decimal(1).scaleb(-t.scale), context=_WIDE)
-    return number if number.adjusted() < t.precision - t.scale or not number else _refuse(value)
+    fits = number.is_finite() and (not number or number.adjusted() < t.precision - t.scale)
+    return number if fits else _refuse(value)
 
 
 def _string(value: Any, _: Type) -> str:
+    if isinstance(value, bytes | bytearray):
+        raise TypeError(value)
     return value if isinstance(value, str) else str(value)
 
 
@@ -222,6 +226,8 @@ def _date(value: Any, _: Type) -> int:
 
 
 def _interval(value: Any, _: Type) -> int:
+    if isinstance(value, str):
+        return parse_duration(value)
     return value // MICROSECOND if isinstance(value, dt.timedelta) else _integer(value, BIGINT)
 
 

@@ -28,7 +28,7 @@ def scheduler(name: str) -> Scheduler:
     >>> type(scheduler("round_robin")).__name__
     'RoundRobin'
     """
-    made = SCHEDULERS.get(name.replace("_", "-"))
+    made = SCHEDULERS.get(str(name).replace("_", "-"))
     if made is None:
-        raise PenstockError(unknown("scheduler", name, list(SCHEDULERS)))
+        raise PenstockError(unknown("scheduler", str(name), list(SCHEDULERS)))
     return made()
