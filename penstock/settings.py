@@ -59,6 +59,13 @@ class Settings:
         "costs delay, so it is asked for",
         least=0,
     )
+    pane_rows: int = knob(
+        50_000,
+        "rows",
+        "from how many rows a batch the gate aggregates them per pane where it may, judged by the batch before; for "
+        "fewer, the second stage of tasks costs more than their way to the lanes. 0: always",
+        least=0,
+    )
     late: str = knob(
         "keep",
         "policy",

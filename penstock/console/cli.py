@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from textwrap import indent
 from typing import Annotated
 
 import typer
@@ -44,9 +43,10 @@ def explain(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
     svg: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a picture.")] = None,
     raw: Annotated[bool, typer.Option(help="Show the plan before the rewrites.")] = False,
+    lanes: Annotated[int, typer.Option(help="How many lanes to lay it out for: a run has one a core.")] = 2,
 ) -> None:
-    """Show the network that a script's queries form: operators, sharing, stores; for a topology (.yaml), its nodes and
-    loads."""
+    """Show the network that a script's queries form: operators, sharing, stores, and what runs where on Spark; for a
+    topology (.yaml), its nodes and loads."""
     if script.suffix in (".yaml", ".yml"):
         from penstock.cluster.describe import explain as explain_topology
         from penstock.cluster.reader import read_topology
@@ -54,16 +54,17 @@ def explain(
         typer.echo(explain_topology(read_topology(script)))
         return
     from penstock.cql import compile_script
-    from penstock.lane.partition import partition
     from penstock.plan.explain import graph, to_json, to_svg, to_text
     from penstock.plan.rewrites import optimize
+    from penstock.spark.explain import described
+    from penstock.spark.stages import staged
 
     network = compile_script(_read(script), str(script))
     network = network if raw else optimize(network)
     shown = graph(network)
     if svg is not None:
         _write(svg, to_svg(shown))
-    typer.echo(to_json(shown) if as_json else f"{to_text(shown)}\n\nlanes\n{indent(str(partition(network)), '  ')}")
+    typer.echo(to_json(shown) if as_json else f"{to_text(shown)}\n\n{described(staged(network, lanes))}")
 
 
 @app.command()

@@ -27,7 +27,9 @@ from penstock.operators import registry
 from penstock.operators.columns.dictionary import Dictionaries
 from penstock.operators.columns.store import Store
 from penstock.operators.columns.train import Train
+from penstock.operators.window_aggregate import WindowAggregateOperator
 from penstock.plan.network import Network, Query
+from penstock.plan.node import Node
 from penstock.plan.rewrites import optimize_node
 from penstock.plan.running import Plan
 from penstock.plan.windows import BEGIN, END
@@ -84,6 +86,14 @@ class Lane:
         `progress` follows it."""
         self._inputs += 1
         self._graph.push(name, train, progress, self._inputs)
+
+    def pour(self, node: Node, train: Train, rows: int) -> None:
+        """Gives the windowed aggregate `node` partial results that stand for `rows` rows of its input, stamped before
+        the progress that is pushed along: see `WindowAggregateOperator.pour`."""
+        for slot in self._graph.order:
+            if slot.key.node == node and isinstance(slot.operator, WindowAggregateOperator):
+                slot.operator.pour(train)
+                slot.rows_in += rows
 
     def run(self) -> None:
         """Processes everything that can be processed."""

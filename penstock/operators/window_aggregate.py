@@ -21,8 +21,8 @@ from penstock.operators.aggregates.arguments import Argument, type_of
 from penstock.operators.aggregates.base import NO_PLACES, Partial, Rows, Whole
 from penstock.operators.aggregates.make import Recipe, partial_types, recipe
 from penstock.operators.base import Context
-from penstock.operators.columns.train import Train
-from penstock.operators.columns.vector import Array, Vector
+from penstock.operators.columns.train import Train, concat_trains
+from penstock.operators.columns.vector import Array, Vector, concat
 from penstock.operators.kernels import pane_log
 from penstock.operators.kernels.index import KeyIndex, stacked
 from penstock.operators.pane_tables import Log, PaneTables
@@ -58,6 +58,7 @@ class WindowAggregateOperator:
         self.index, self.partitions = KeyIndex(len(self.grouping)), KeyIndex(len(self.by))
         self.panes = PaneTables()
         self.place = 0
+        self._poured: list[Train] = []
 
     def _whole(self, chosen: Recipe) -> Whole:
         return chosen.sliding() if self.clock.in_order and chosen.sliding else chosen.whole()
@@ -70,6 +71,9 @@ class WindowAggregateOperator:
     def process(self, inputs: Sequence[Train], until: int) -> Train:
         """See `Operator`."""
         train = inputs[0]
+        if self._poured:
+            poured, self._poured = concat_trains(self._poured), []
+            return self._both(train, poured, until) if len(train) else self.process_panes(poured, until)
         if self.ordered:
             train = in_total_order(train, self.node.input.schema, self.context.dictionaries)
         train = self.clock.present(train, self.context)
@@ -82,6 +86,10 @@ class WindowAggregateOperator:
             self._add(train.where(covered), cells[covered], covered)
         return self._emitted(log)
 
+    def pour(self, train: Train) -> None:
+        """Takes partial results (see `process_panes`) that go in with the rows of the next call of `process`."""
+        self._poured.append(train)
+
     def process_panes(self, train: Train, until: int) -> Train:
         """As `process`, for rows that a source has aggregated: the keys, then the partial results of each aggregate as
         `aggregates.make.partial_types` lists them, stamped anywhere in their pane.
@@ -89,11 +97,28 @@ class WindowAggregateOperator:
         keys = len(self.grouping)
         groups = self._groups([train.column(i) for i in range(keys)], len(train))
         cells, log = self._cells(train, groups, until)
+        self._absorb(train, cells)
+        return self._emitted(log)
+
+    def _absorb(self, train: Train, cells: Array) -> None:
         covered = cells >= 0
-        at = keys
+        at = len(self.grouping)
         for partial, types in zip(self.partials, self.partial_types, strict=True):
             partial.absorb(cells[covered], [train.column(i).take(covered) for i in range(at, at + len(types))])
             at += len(types)
+
+    def _both(self, rows: Train, panes: Train, until: int) -> Train:
+        """Rows and partial results of the same instants: they find their cells together, in the order of time."""
+        keys = [concat([rows.column(g), panes.column(i)]) for i, g in enumerate(self.grouping)]
+        ts, arrival = np.concatenate([rows.ts, panes.ts]), np.concatenate([rows.arrival, panes.arrival])
+        order = np.argsort(ts, kind="stable")
+        whole = Train([k.take(order) for k in keys], ts[order], arrival=arrival[order])
+        placed, log = self._cells(whole, self._groups(list(whole.columns), len(whole)), until)
+        cells = np.empty(len(placed), np.int64)
+        cells[order] = placed
+        own, given = cells[: len(rows)], cells[len(rows) :]
+        self._add(rows.where(own >= 0), own[own >= 0], own >= 0)
+        self._absorb(panes, given)
         return self._emitted(log)
 
     @property

@@ -23,37 +23,50 @@ _BINARY: Final[dict[str, Callable[[Column, Column], Column]]] = {
 _COMPARED: Final = ("boolean", "int", "bigint", "double", "string", "date")
 
 
+_LOGIC: Final[dict[str, Callable[[list[Column]], Column]]] = {
+    "and": lambda given: reduce(lambda a, b: a & b, given),
+    "or": lambda given: reduce(lambda a, b: a | b, given),
+    "not": lambda given: ~given[0],
+    "is_null": lambda given: given[0].isNull(),
+    "is_not_null": lambda given: given[0].isNotNull(),
+}
+
+
 def catalyst(expression: Expression) -> Column | None:
     """`expression` over a DataFrame that has its columns by name."""
-    if isinstance(expression, Call):
-        return _call(expression)
+    return _said(expression) if sayable(expression) else None
+
+
+def sayable(expression: Expression) -> bool:
+    """True where `catalyst` has something to say; this needs no session.
+
+    >>> from penstock.cql import parse_expression
+    >>> from penstock.plan.schema import Schema
+    >>> [sayable(parse_expression(text, Schema.parse("a int"))) for text in ("a > 1 AND a < 7", "a + 1 > 2")]
+    [True, False]
+    """
     if isinstance(expression, Literal):
         plain = isinstance(expression.value, bool | int | float | str) or expression.value is None
-        known = expression.type.name in (*_COMPARED, "null")
-        return F.lit(expression.value).cast(_name(expression.type)) if plain and known else None
-    return F.col(f"`{expression.name}`")
+        return plain and expression.type.name in (*_COMPARED, "null")
+    if not isinstance(expression, Call):
+        return True
+    kinds = {a.type.name for a in expression.arguments}
+    known = expression.function in _LOGIC or (
+        expression.function in _BINARY and len(kinds) == 1 and kinds.issubset(_COMPARED)
+    )
+    return known and all(map(sayable, expression.arguments))
+
+
+def _said(expression: Expression) -> Column:
+    if isinstance(expression, Literal):
+        return F.lit(expression.value).cast(_name(expression.type))
+    if not isinstance(expression, Call):
+        return F.col(f"`{expression.name}`")
+    given = [_said(a) for a in expression.arguments]
+    if expression.function in _BINARY:
+        return _BINARY[expression.function](*given)
+    return _LOGIC[expression.function](given)
 
 
 def _name(t: Type) -> str:
     return "void" if t.name == "null" else t.name
-
-
-def _call(call: Call) -> Column | None:
-    arguments = [catalyst(a) for a in call.arguments]
-    given = [a for a in arguments if a is not None]
-    if len(given) < len(arguments):
-        return None
-    if call.function in _BINARY and len({a.type.name for a in call.arguments}) == 1:
-        return _BINARY[call.function](*given) if call.arguments[0].type.name in _COMPARED else None
-    match call.function:
-        case "and":
-            return reduce(lambda a, b: a & b, given)
-        case "or":
-            return reduce(lambda a, b: a | b, given)
-        case "not":
-            return ~given[0]
-        case "is_null":
-            return given[0].isNull()
-        case "is_not_null":
-            return given[0].isNotNull()
-    return None

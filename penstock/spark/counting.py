@@ -28,7 +28,9 @@ from penstock.stats.snapshot import (
     StreamStatistics,
 )  # fmt: skip
 
-IN_MEMORY = ("operators", "drops", "store_bytes", "values", "set_aside", "due", "entries", "held")
+IN_MEMORY = (
+    "operators", "drops", "store_bytes", "values", "set_aside", "due", "entries", "held", "crossed",
+)
 """What attempts count that commit records do not keep."""
 
 

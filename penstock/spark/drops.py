@@ -27,9 +27,10 @@ from penstock.plan.node import Node, walk
 from penstock.plan.nodes import Filter, Source
 from penstock.plan.running import Plan
 from penstock.spark.catalyst import catalyst
+from penstock.spark.entries import Entry
 from penstock.spark.lanes.courier import BATCH_BITS, ROW_BITS, SPARK_BITS, SPLIT_BITS
 from penstock.spark.lanes.wire import column_name
-from penstock.spark.stages import Entry, Staged
+from penstock.spark.stages import Staged
 
 _ALL: Final = 1 << 32
 _COUNTER: Final = -7_700_000

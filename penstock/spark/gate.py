@@ -21,8 +21,9 @@ from penstock.plan.nodes import Filter
 from penstock.plan.rewrites.prune_columns import needed_columns
 from penstock.plan.types import Type
 from penstock.spark.catalyst import catalyst
+from penstock.spark.entries import Entry
 from penstock.spark.lanes.wire import DEAD, column_name
-from penstock.spark.stages import Entry, Staged
+from penstock.spark.stages import Staged
 
 SOURCE_BITS: Final = 22
 OFFSET_BITS: Final = 41

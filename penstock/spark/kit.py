@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import shutil
 import tempfile
+import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +29,7 @@ from penstock.plan.nodes import Source, Table
 from penstock.plan.types import Type
 from penstock.settings import Settings
 from penstock.spark.gate import gate
+from penstock.spark.lanes.protocol import socket_path
 from penstock.spark.pipeline import Pipeline
 from penstock.spark.session import open_session
 from penstock.spark.stages import Staged, staged
@@ -50,14 +54,20 @@ class _Collected:
         self.elements.extend(map(Element, ts.tolist(), sign, values))
 
 
-def run(job: Job, lanes: int, loop: Loop | None = None, spark: SparkSession | None = None) -> Outcome:
+def run(
+    job: Job,
+    lanes: int,
+    loop: Loop | None = None,
+    spark: SparkSession | None = None,
+    settings: Settings | None = None,
+) -> Outcome:
     """Each query's elements under the plans that `loop` chooses, and every snapshot. The session is
     `spark`, or the process's own on two local cores."""
     session = spark or _session()
     folder = tempfile.mkdtemp(prefix="penstock-kit-")
     network = replace(job.network, streams=tuple(job.streams), relations=tuple(job.relations))
-    cut, settings = staged(network, lanes), Settings()
-    checkpoint = Checkpoint(folder, network, lanes)
+    cut, settings = staged(network, lanes), settings or Settings()
+    checkpoint = Checkpoint(folder, network, lanes, _servers())
     sinks = {q.name: _Collected() for q in network.queries}
     try:
         steering = Steering(cut, loop, checkpoint.folder, settings, kept=None)
@@ -73,7 +83,6 @@ def run(job: Job, lanes: int, loop: Loop | None = None, spark: SparkSession | No
             pipeline.advance(instant)
     finally:
         steering.close()
-        checkpoint.end_servers()
         shutil.rmtree(folder, ignore_errors=True)
     return Outcome(
         {name: sink.elements for name, sink in sinks.items()},
@@ -81,9 +90,17 @@ def run(job: Job, lanes: int, loop: Loop | None = None, spark: SparkSession | No
     )
 
 
+@cache
+def _servers() -> str:
+    """The identity of all this process's runs: they use the same lanes' servers, which end with it."""
+    run = uuid.uuid4().hex
+    atexit.register(shutil.rmtree, socket_path(run, 0).parent, ignore_errors=True)
+    return run
+
+
 def _session() -> SparkSession:
-    cache = Path(tempfile.gettempdir()) / f"penstock-{os.getuid()}"
-    return SparkSession.getActiveSession() or open_session("penstock", "local[2]", cache)
+    folder = Path(tempfile.gettempdir()) / f"penstock-{os.getuid()}"
+    return SparkSession.getActiveSession() or open_session("penstock", "local[2]", folder)
 
 
 def _gated(spark: SparkSession, cut: Staged, rows: Sequence[Arrival]) -> DataFrame | None:

@@ -28,6 +28,9 @@ from penstock.spark.lanes.courier import Errand
 from penstock.spark.lanes.exchange import exchange
 from penstock.spark.lanes.keeper import dead_letters_of, results_of
 from penstock.spark.lanes.protocol import Request
+from penstock.spark.pane_choice import PaneChoice
+from penstock.spark.pane_gate import paned
+from penstock.spark.panes import Panes
 from penstock.spark.processor import ProcessorMeter
 from penstock.spark.stages import Staged
 from penstock.spark.state.checkpoint import Checkpoint
@@ -90,6 +93,7 @@ class Pipeline:
         self._letters = letters or DeadLetters(checkpoint.run)
         self._on_error = OnError(staged.network)
         self._processor = ProcessorMeter(spark)
+        self._panes = PaneChoice(staged, self._settings)
         self._exchange = exchange(spark, staged.lanes)
         self._lock = threading.Lock()
         self._last = checkpoint.last()
@@ -184,13 +188,28 @@ class Pipeline:
     def _lanes(self, plan: PlanRecord, rows: DataFrame | None) -> tuple[tuple[Attempt, ...], Counted | None]:
         """The work of all lanes, stage after stage; and what the gate dropped before it."""
         gate = self.steering.divided(plan.plan).gate
-        arriving = None if rows is None else _numbered(rows, plan.batch if gate.drops else None)
+        panes = () if rows is None else self._chosen(plan)
+        arriving = None if rows is None else _numbered(rows, plan.batch if gate.drops or panes else None)
         before = {} if self._last is None else last_attempts(self._last, self.staged.stages)
         last = self.staged.stages - 1
         errands = [Errand(self._request(plan, stage), before, stage == last) for stage in range(last + 1)]
-        listed, work = self._exchange.run(None if arriving is None else gate(arriving), errands)
+        given = None if arriving is None else self._paned(gate(arriving), panes, plan.progress)
+        listed, work = self._exchange.run(given, errands)
         attempts = tuple(sorted(listed, key=lambda a: a.lane))
+        if rows is not None:
+            self._panes.learn(_first(attempts, "rows_in"), _first(attempts, "crossed"), bool(panes))
         return attempts, None if arriving is None or work is None else _dropped(gate, work, arriving, attempts)
+
+    def _chosen(self, plan: PlanRecord) -> tuple[Panes, ...]:
+        divided = self.steering.divided(plan.plan)
+        left = self.steering.plans.read(divided.lanes).drops if divided.lanes else ()
+        return self._panes.of([d.placed for d in divided.gate.drops], left)
+
+    def _paned(self, rows: DataFrame, panes: tuple[Panes, ...], progress: Mapping[str, int]) -> DataFrame:
+        if not panes:
+            return rows
+        dropping = frozenset(s.name for s in self.staged.network.streams if s.late == "drop")
+        return paned(rows, panes, progress, dropping, self._panes.alone(panes))
 
     def _request(self, plan: PlanRecord, stage: int) -> Request:
         return Request(
@@ -245,8 +264,13 @@ def _dropped(gate: Thinner, work: DataFrame, rows: DataFrame, attempts: Sequence
         return None
     counted = gate.counted(work)
     first = [a.counters for a in attempts if a.lane.startswith("0.")]
-    arrived = sum(c["rows_in"] + sum(n for _, _, n in c["malformed"]) for c in first)
+    arrived = _first(attempts, "rows_in") + sum(n for c in first for _, _, n in c["malformed"])
     return counted if counted.kept == arrived else gate.recounted(rows)
+
+
+def _first(attempts: Sequence[Attempt], name: str) -> int:
+    """What the lanes of stage 0 counted."""
+    return sum(a.counters[name] for a in attempts if a.lane.startswith("0."))
 
 
 def _parts(job_s: float, attempts: Sequence[Attempt]) -> dict[str, float]:

@@ -8,40 +8,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from penstock.lane.partition import Fragment, Inlet, Partition, partition
+from penstock.lane.partition import Fragment, Partition, partition
 from penstock.plan.expressions import Column
 from penstock.plan.network import Network
 from penstock.plan.node import Node
-from penstock.plan.nodes import Source, Table
 from penstock.plan.rewrites import optimize
 from penstock.plan.running import Plan
 from penstock.settings import Settings
+from penstock.spark.entries import Entry
+from penstock.spark.panes import Panes, panes_of
 
 DEFAULT_GROUPS = Settings().key_groups
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """One leaf of one fragment: the stream, relation or handed-on result `leaf`, whose rows go to lanes by `route`.
-
-    `home` is the lane that gets all rows where there is no route.
-    """
-
-    number: int
-    fragment: int
-    inlet: Inlet
-    home: int
-
-    @property
-    def leaf(self) -> Source | Table:
-        """The leaf itself."""
-        return self.inlet.leaf
-
-
-@dataclass(frozen=True, slots=True)
 class Staged:
     """A network cut for `lanes` lanes: `depths` has each fragment's stage, `entries` those of all fragments, `inner`
-    for each node the one that stands for it in its fragment."""
+    for each node the one that stands for it in its fragment, `panes` what the gate may aggregate."""
 
     network: Network
     lanes: int
@@ -50,6 +33,7 @@ class Staged:
     entries: tuple[Entry, ...]
     groups: int = DEFAULT_GROUPS
     inner: Mapping[Node, Node] = field(default_factory=dict)
+    panes: tuple[Panes, ...] = ()
 
     @property
     def stages(self) -> int:
@@ -59,6 +43,10 @@ class Staged:
     def entries_of(self, stage: int) -> tuple[Entry, ...]:
         """The entries of a stage's fragments."""
         return tuple(e for e in self.entries if self.depths[e.fragment] == stage)
+
+    def arriving(self, stage: int) -> tuple[Entry, ...]:
+        """Those, and what the gate sends in their place."""
+        return (*self.entries_of(stage), *(p.entry for p in self.panes if stage == 0))
 
     def roots_of(self, fragment: int) -> tuple[Node, ...]:
         """The results that `fragment` makes."""
@@ -93,7 +81,9 @@ def staged(network: Network, lanes: int) -> Staged:
         depths.append(1 + max(below, default=-1))
     inlets = [(f, inlet) for f, fragment in enumerate(fragments) for inlet in fragment.inlets]
     entries = tuple(Entry(n, f, inlet, f % lanes) for n, (f, inlet) in enumerate(inlets))
-    return Staged(rewritten, lanes, fragments, tuple(depths), entries, inner=cut.inner)
+    first = [e for e in entries if depths[e.fragment] == 0]
+    panes = panes_of(first, fragments, len(entries))
+    return Staged(rewritten, lanes, fragments, tuple(depths), entries, inner=cut.inner, panes=panes)
 
 
 def _native(fragment: Fragment) -> Fragment:

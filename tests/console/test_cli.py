@@ -61,7 +61,7 @@ def test_explain_shows_operators_stores_and_lanes(script: Path) -> None:
     done = penstock("explain", "app.cql", "--svg", "net.svg", folder=script)
     assert done.returncode == 0
     assert "window [Rows 5]" in done.stdout
-    assert "fragment 0 (spread: s by b): q" in done.stdout
+    assert "fragment 0, on each of 2 lanes: q" in done.stdout
     assert (script / "net.svg").read_text(encoding="utf-8").startswith("<svg")
 
 

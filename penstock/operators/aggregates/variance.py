@@ -37,9 +37,15 @@ class Variance(Doubles):
 
     def absorb(self, slots: Array, columns: Sequence[Vector]) -> None:
         """See `Partial`: the sum of the squares is the given one and sum**2 / count, taken as a quotient and its
-        remainder.
+        remainder. One argument alone is taken in as a row, whose square has no bounds.
         """
-        count, total, spread = (c.values for c in columns)
+        count = columns[0].values
+        alone, several = count == 1, count > 1
+        self.apply(Rows(slots[alone], columns[1].take(alone)))
+        self._absorb_sums(slots[several], [c.values[several] for c in columns])
+
+    def _absorb_sums(self, slots: Array, columns: Sequence[Array]) -> None:
+        count, total, spread = columns
         with np.errstate(over="ignore", invalid="ignore"):
             pieces = np.stack([spread, *_square_over(total, count)], axis=1)
         total = np.where(np.isfinite(pieces).all(axis=1), total, np.nan)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import pickle
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, Final
 
@@ -17,13 +16,12 @@ import pyarrow as pa
 
 from penstock.errors import Diagnostic, PenstockError
 from penstock.plan.network import Network
-from penstock.plan.nodes import Source
 from penstock.spark.functions import install
 from penstock.spark.lanes.container import pack, unpack
 from penstock.spark.lanes.counters import StageCounters, Watch
 from penstock.spark.lanes.protocol import Request
 from penstock.spark.lanes.share import Made, Share
-from penstock.spark.lanes.wire import dead_letters, from_bytes, to_bytes, unpacked
+from penstock.spark.lanes.wire import dead_letters, from_bytes, to_bytes
 from penstock.spark.stages import staged
 from penstock.spark.state.files import Damaged, Folder
 from penstock.spark.state.records import Attempt, Records
@@ -52,8 +50,8 @@ class Keeper:
 
     def fits(self, request: Request) -> bool:
         """True where this keeper can serve `request` at all."""
-        mine = (self.network, self.lanes, self.lane, self.functions)
-        return mine == (request.network, request.lanes, request.lane, request.functions)
+        mine = (self.checkpoint.name, self.network, self.lanes, self.lane, self.functions)
+        return mine == (request.checkpoint, request.network, request.lanes, request.lane, request.functions)
 
     def run(self, request: Request, body: bytes) -> tuple[Attempt, Made]:
         """Runs a stage of a batch on the state that it must start from, and writes its log and results."""
@@ -87,11 +85,12 @@ class Keeper:
         self, request: Request, name: str, tables: list[pa.Table], made: Made, malformed: Counter[tuple[str, str]]
     ) -> Attempt:
         counters = {
-            "rows_in": sum(t.num_rows for t in tables) - malformed.total(),
+            "rows_in": sum(made.entries.values()) if request.stage == 0 else sum(t.num_rows for t in tables),
+            "crossed": sum(t.num_rows for t in tables),
             "malformed": [[stream, reason, n] for (stream, reason), n in malformed.items()],
             "rows_out": {q: t.num_rows for q, t in made.results.items()},
             "late": {s: list(c) for s, c in self.share.late().items() if any(c)},
-            "seen": self._seen(request.stage, tables),
+            "seen": made.seen,
             "waiting": not self.share.closed,
             "due": made.due,
             "entries": made.entries,
@@ -100,16 +99,6 @@ class Keeper:
         }
         lane = f"{request.stage}.{request.lane}"
         return Attempt(lane, request.attempt, name, tuple(made.results), self._snapshot(request), counters)
-
-    def _seen(self, stage: int, tables: Iterable[pa.Table]) -> dict[str, int]:
-        """The largest timestamp that came in on each stream."""
-        entries = self.share.staged.entries_of(stage)
-        seen: dict[str, int] = {}
-        for table in tables:
-            for entry, train in unpacked(table, entries, self.share.dictionaries) if stage == 0 else ():
-                if isinstance(entry.leaf, Source):
-                    seen[entry.leaf.name] = max(seen.get(entry.leaf.name, int(train.ts[-1])), int(train.ts[-1]))
-        return seen
 
     def _snapshot(self, request: Request) -> str | None:
         """Writes the state where the log has outgrown the last one; amortised, a row is written twice."""

@@ -21,27 +21,37 @@ from penstock.operators.columns.dictionary import Dictionaries
 from penstock.operators.columns.train import Train, merge_trains
 from penstock.plan.network import Network, Query
 from penstock.plan.node import Kind
-from penstock.plan.nodes import Table
+from penstock.plan.nodes import Source, Table
 from penstock.plan.schema import Schema
 from penstock.settings import Settings
+from penstock.spark.entries import Entry
 from penstock.spark.lanes.moments import Moments
+from penstock.spark.lanes.pane_stand import PaneStand
 from penstock.spark.lanes.waiting import Waiting
 from penstock.spark.lanes.wire import packed, unpacked
 from penstock.spark.plans import Plans
-from penstock.spark.stages import Entry, Staged
+from penstock.spark.stages import Staged
 from penstock.stats.batches import Points
 
 
 @dataclass(slots=True)
 class Made:
     """What a stage made: `results` by query; `handed` for (lane, entry) of later stages; `progress` of what is handed
-    on; `due`, when results were due; `entries`, the rows that came in by each entry."""
+    on; `due`, when results were due; `entries`, the rows that came in by each entry; `seen`, the largest timestamp that
+    came in on each stream."""
 
     results: dict[str, pa.Table] = field(default_factory=dict)
     handed: dict[tuple[int, int], pa.Table] = field(default_factory=dict)
     progress: dict[str, int] = field(default_factory=dict)
     due: dict[str, Points] = field(default_factory=dict)
     entries: dict[int, int] = field(default_factory=dict)
+    seen: dict[str, int] = field(default_factory=dict)
+
+    def count(self, entry: Entry, rows: int, last: int) -> None:
+        """Takes note of rows that came in, of which the last is stamped `last`."""
+        self.entries[entry.number] = self.entries.get(entry.number, 0) + rows
+        if isinstance(entry.leaf, Source):
+            self.seen[entry.leaf.name] = max(last, self.seen.get(entry.leaf.name, last))
 
 
 class Share:
@@ -56,6 +66,9 @@ class Share:
         self._queries = {q.name: q for q in staged.network.queries}
         self._lanes = {i: self._started(i) for i in range(len(staged.fragments)) if lane in staged.lanes_of(i)}
         self._waiting = {e.number: Waiting(e.leaf.schema, self._late(e)) for e in staged.entries}
+        self._panes = {p.entry.number: PaneStand(p, self._late(p.source)) for p in staged.panes}
+        for source in {p.source.number for p in staged.panes}:
+            next(s for s in self._panes.values() if s.panes.source.number == source).first = True
         self.plans = Plans(staged.network)
         self._plan = ""
         self._moments = Moments(staged.network, self.settings.skew_us)
@@ -84,10 +97,13 @@ class Share:
     def run(self, stage: int, rows: Iterable[pa.Table], progress: Mapping[str, int]) -> Made:
         """One stage of one batch: `rows` in, and every fragment of the stage run up to `progress` of its leaves."""
         made = Made()
-        entries = self.staged.entries_of(stage)
+        entries = self.staged.arriving(stage)
         for table in rows:
             for entry, train in unpacked(table, entries, self.dictionaries):
-                self._take_in(entry, train, stage, progress, made)
+                if entry.number in self._panes:
+                    self._take_panes(self._panes[entry.number], train, made)
+                else:
+                    self._take_in(entry, train, stage, progress, made)
         for fragment, lane in self._lanes.items():
             if self.staged.depths[fragment] == stage:
                 self._advance(fragment, lane, progress)
@@ -99,16 +115,26 @@ class Share:
 
     def _take_in(self, entry: Entry, train: Train, stage: int, progress: Mapping[str, int], made: Made) -> None:
         if stage == 0:
-            made.entries[entry.number] = made.entries.get(entry.number, 0) + len(train)
+            made.count(entry, len(train), int(train.ts[-1]))
             self._moments.arrived(entry.leaf.name, train.ts, train.arrival)
         judged = stage == 0 and not isinstance(entry.leaf, Table)
         self._waiting[entry.number].add(train, progress[entry.leaf.name], judged=judged)
+
+    def _take_panes(self, stand: PaneStand, train: Train, made: Made) -> None:
+        """Partial results in the place of rows: they have been judged late or not at the gate."""
+        source, (last, arrival) = stand.panes.source, stand.add(train)
+        if stand.first:
+            made.count(source, stand.rows(train), int(last[-1]))
+            self._moments.arrived(source.leaf.name, last, arrival)
 
     def _advance(self, fragment: int, lane: Lane, progress: Mapping[str, int]) -> None:
         for entry in self.staged.entries:
             if entry.fragment == fragment:
                 until = progress[entry.leaf.name]
                 lane.push(entry.leaf.name, self._waiting[entry.number].release(until), until)
+        for stand in self._panes.values():
+            if stand.panes.source.fragment == fragment:
+                stand.pour(lane, progress[stand.panes.source.leaf.name])
         lane.run()
 
     def _collect(self, fragment: int, lane: Lane, made: Made) -> None:
@@ -150,7 +176,8 @@ class Share:
     def _sweep(self) -> None:
         if self._sweeper.due():
             waiting = (of_train(w.train, self._schema(n)) for n, w in self._waiting.items())
-            self._sweeper.sweep(chain(*(lane.held() for lane in self._lanes.values()), *waiting))
+            stands = (of_train(s.waiting.train, s.panes.entry.leaf.schema) for s in self._panes.values())
+            self._sweeper.sweep(chain(*(lane.held() for lane in self._lanes.values()), *waiting, *stands))
 
     def _schema(self, number: int) -> Schema:
         return self.staged.entries[number].leaf.schema
@@ -161,12 +188,18 @@ class Share:
         counts: dict[str, tuple[int, int]] = {}
         for entry in self.staged.entries:
             waiting = self._waiting[entry.number]
-            counts.setdefault(entry.leaf.name, (waiting.late_kept, waiting.late_dropped))
+            stands = [s for s in self._panes.values() if s.first and s.panes.source == entry]
+            kept = waiting.late_kept + sum(s.late for s in stands if not s.drops)
+            dropped = waiting.late_dropped + sum(s.late for s in stands if s.drops)
+            counts.setdefault(entry.leaf.name, (kept, dropped))
         return counts
 
     def held(self) -> dict[str, int]:
-        """Rows that wait for their instant, by stream."""
-        return {e.leaf.name: len(self._waiting[e.number]) for e in self.staged.entries_of(0)}
+        """Rows, and panes, that wait for their instant, by stream."""
+        held = {e.leaf.name: len(self._waiting[e.number]) for e in self.staged.entries_of(0)}
+        for stand in self._panes.values():
+            held[stand.panes.source.leaf.name] += len(stand.waiting)
+        return held
 
     def lanes(self) -> Mapping[int, Lane]:
         """The lane of each fragment that runs here."""
@@ -175,4 +208,5 @@ class Share:
     @property
     def closed(self) -> bool:
         """True where nothing waits any more."""
-        return not any(len(w) for w in self._waiting.values())
+        stands = [s.waiting for s in self._panes.values()]
+        return not any(len(w) for w in (*self._waiting.values(), *stands))

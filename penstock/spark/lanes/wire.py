@@ -18,7 +18,7 @@ from penstock.operators.columns.dictionary import Dictionaries
 from penstock.operators.columns.train import Train
 from penstock.operators.columns.vector import Array
 from penstock.plan.schema import Schema
-from penstock.spark.stages import Entry
+from penstock.spark.entries import Entry
 
 HEADERS = ("_entry", "_ts", "_seq", "_arrival")
 DEAD = -1

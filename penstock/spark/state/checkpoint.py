@@ -34,14 +34,15 @@ CLEAN_EVERY: Final = 64
 
 class Checkpoint:
     """The folder `name`, opened for `network` on `lanes` lanes; `lanes` of an older run win, since its keys are
-    dealt."""
+    dealt. `run` is the identity of a new one: checkpoints that have one in common have their lanes' servers in
+    common."""
 
-    def __init__(self, name: str, network: Network, lanes: int) -> None:
+    def __init__(self, name: str, network: Network, lanes: int, run: str | None = None) -> None:
         self.folder = Folder(name)
         self.records = Records(self.folder)
         written = self._format()
         if written is None:
-            written = {"format": FORMAT, "run": uuid.uuid4().hex, "lanes": lanes}
+            written = {"format": FORMAT, "run": run or uuid.uuid4().hex, "lanes": lanes}
             self.folder.write("format.json", json.dumps(written).encode())
         self.run: str = written["run"]
         self.lanes: int = written["lanes"]

@@ -1,0 +1,26 @@
+"""Where rows come into a stage: one entry for each leaf of each fragment."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from penstock.lane.partition import Inlet
+from penstock.plan.nodes import Source, Table
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One leaf of one fragment: the stream, relation or handed-on result `leaf`, whose rows go to lanes by `route`.
+
+    `home` is the lane that gets all rows where there is no route.
+    """
+
+    number: int
+    fragment: int
+    inlet: Inlet
+    home: int
+
+    @property
+    def leaf(self) -> Source | Table:
+        """The leaf itself."""
+        return self.inlet.leaf
