@@ -7,6 +7,7 @@ from penstock.cql import compile_script
 from penstock.plan.expressions import columns, conjuncts, format_expression
 from penstock.plan.node import Kind, Node, walk
 from penstock.plan.nodes import Aggregate, Distinct, Filter, IStream, Join, Map, SemiJoin, Source, Window
+from penstock.plan.rewrites import optimize_node
 from penstock.plan.windows import Range, Rows
 
 MINUTE = 60_000_000
@@ -81,9 +82,10 @@ def test_section_4_7_pipelined_filters() -> None:
 
 
 def test_section_5_8_three_way_and_n_way_joins() -> None:
-    three = plan("R (A INT); S (A INT, B INT); T (B INT)",
-                 "Select * From R [Rows 100], S [Rows 100], T [Rows 500] Where R.A = S.A and S.B = T.B")  # fmt: skip
-    assert three.schema.names == ("R.A", "S.A", "S.B", "T.B")
+    query = "Select * From R' [Rows 100], S' [Rows 100], T' [Rows 500] Where R'.A = S'.A and S'.B = T'.B"
+    three = plan("R' (A INT); S' (A INT, B INT); T' (B INT)", query)
+    assert three.schema.names == ("R'.A", "S'.A", "S'.B", "T'.B")
+    assert windows(three) == [("R'", Rows(100)), ("S'", Rows(100)), ("T'", Rows(500))]
     n = 6
     streams = "; ".join(f"S_{i} (A INT)" for i in range(1, n + 1))
     sources = ", ".join(f"S_{i} [Rows 10]" for i in range(1, n + 1))
@@ -92,6 +94,16 @@ def test_section_5_8_three_way_and_n_way_joins() -> None:
     (join,) = (j for j in walk(node) if isinstance(j, Join))
     assert len(join.members) == n
     assert len(conjuncts(join.predicate)) == n - 1
+
+
+def test_section_6_1_5_a_join_and_its_filter_above_a_window_of_rows() -> None:
+    streams = "S_1 (A INT, B INT); S_2 (A INT, C INT)"
+    join = plan(streams, "Select * From S_1 [Range 5 Minutes], S_2 [Range 10 Minutes] Where S_1.A = S_2.A")
+    assert windows(join) == [("S_1", Range(5 * MINUTE)), ("S_2", Range(10 * MINUTE))]
+    query = "Select * From S_1 [Rows 50,000], S_2 [Range 10 Minutes] Where S_1.A = S_2.A and S_1.B > 10"
+    pushed = [n for n in walk(optimize_node(plan(streams, query))) if isinstance(n, Filter)]
+    assert [format_expression(f.predicate) for f in pushed] == ["B > 10"]
+    assert isinstance(pushed[0].input, Window) and pushed[0].input.spec == Rows(50_000), "it stays above the window"
 
 
 def test_example_6_3_4_unbounded_windows() -> None:

@@ -126,6 +126,27 @@ def test_section_4_7_a_tuple_that_occurs_in_every_window(engine: str) -> None:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+def test_section_5_8_three_streams_with_primes(engine: str) -> None:
+    script = """CREATE STREAM R' (A INT); CREATE STREAM S' (A INT, B INT); CREATE STREAM T' (B INT);
+        Select * From R' [Rows 1], S' [Rows 2], T' [Rows 1] Where R'.A = S'.A and S'.B = T'.B"""
+    events: Events = [("R'", 1, {"A": 7}), ("S'", 2, {"A": 7, "B": 5}), ("S'", 3, {"A": 7, "B": 6}),
+                      ("T'", 4, {"B": 5}), ("T'", 5, {"B": 6}), ("R'", 6, {"A": 8})]  # fmt: skip
+    assert net(script, events, engine) == {
+        (4, 7, 7, 5, 5): 1, (5, 7, 7, 5, 5): -1, (5, 7, 7, 6, 6): 1, (6, 7, 7, 6, 6): -1,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_section_6_1_5_the_filter_counts_after_the_window(engine: str) -> None:
+    """Tuples that fail S_1.B > 10 take places of the window all the same."""
+    script = """CREATE STREAM S_1 (A INT, B INT); CREATE STREAM S_2 (A INT);
+        Select * From S_1 [Rows 2], S_2 [Range 10 Minutes] Where S_1.A = S_2.A and S_1.B > 10"""
+    rows = [(1, 7, 11), (2, 7, 10), (3, 8, 1)]
+    events: Events = [("S_2", 0, {"A": 7}), *(("S_1", t, {"A": a, "B": b}) for t, a, b in rows)]
+    assert net(script, events, engine) == {(1, 7, 11, 7): 1, (3, 7, 11, 7): -1}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 def test_figure_6_19_an_accident_and_its_end(engine: str) -> None:
     script = """CREATE STREAM CarStr (cid INT, xpos INT, sid INT);
         Select distinct sid From
