@@ -74,7 +74,7 @@ _PATTERNS: Final[tuple[tuple[str, str, str | None], ...]] = (
     (
         r"FAILED_READ_FILE.FILE_NOT_EXIST|FileNotFoundException: (?:File )?(?P<what>\S+)",
         "a file vanished while it was read: {what}",
-        "leave files in place until they have been read",
+        "leave files in place until they have been read; the option ignoreMissingFiles = true goes on without it",
     ),
     (
         r"FAILED_READ_FILE\S* .*?(?P<what>\w+:/\S+?)\.? ",

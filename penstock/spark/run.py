@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
-from penstock.errors import PenstockError
+from penstock.errors import Diagnostic, PenstockError
 from penstock.plan.network import Network
 from penstock.plan.nodes import Table
 from penstock.plan.secrets import resolve
@@ -26,11 +27,15 @@ from penstock.spark.pipeline import BatchReport, Pipeline
 from penstock.spark.session import JavaLog, cache_folder, open_session
 from penstock.spark.sinks import open_sink
 from penstock.spark.sources import open_relation, open_stream
+from penstock.spark.sources.files import vanished
+from penstock.spark.sources.replay import feeding
 from penstock.spark.stages import staged
 from penstock.spark.state.checkpoint import Checkpoint
 
 LOOK_S = 0.05
 """How often a run looks for batches to follow up and for the end."""
+AROUND_S = 2.0
+"""How often it looks for sources that have gone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +73,9 @@ class Run:
         }
         self._report = report
         self._failure: BaseException | None = None
+        self._looked_s = float("-inf")
+        formats = {s.source.format.lower() for s in network.streams if s.source is not None}
+        self._paced = options.until_idle and "replay" in formats
         self._stopping = threading.Event()
         own = self.checkpoint.folder.sub("dead-letters").name
         letters = DeadLetters(self.checkpoint.run, options.dead_letters or own)
@@ -107,9 +115,13 @@ class Run:
         query = self._start()
         try:
             while query.isActive and not self._stopping.wait(LOOK_S):
-                if not query.status["isTriggerActive"] and not self.options.until_idle:
+                if not query.status["isTriggerActive"] and (self._paced or not self.options.until_idle):
                     self.pipeline.follow_up()
                 self._tell()
+                self._look_around()
+                if self._paced and not feeding():
+                    query.processAllAvailable()
+                    break
             failure = self._failure or (None if self._stopping.is_set() else query.exception())
             if failure is not None:
                 raise failure
@@ -117,13 +129,25 @@ class Run:
         finally:
             query.stop()
 
+    def _look_around(self) -> None:
+        """What is done now and then: the lock is kept, and sources are looked for that have gone."""
+        now = time.monotonic()
+        if now - self._looked_s < AROUND_S:
+            return
+        self._looked_s = now
+        self.checkpoint.beat()
+        gone = [s.name for s in self.staged.network.streams if s.name in _leaves(self) and vanished(self.spark, s)]
+        if gone:
+            help = "put it back and run again: the run continues where it stopped"
+            raise PenstockError(*(Diagnostic(f"stream '{n}': what it reads has vanished", help=help) for n in gone))
+
     def _start(self) -> StreamingQuery:
         read = [s for s in self.staged.network.streams if s.name in _leaves(self)]
         work = f"{self.options.checkpoint}/sources"
         frames = {s.name: open_stream(self.spark, s, work=work) for s in read}
         writer = gate(self.staged, frames).writeStream.foreachBatch(self._on_batch)
         writer = writer.option("checkpointLocation", f"{self.options.checkpoint}/spark")
-        if self.options.until_idle:
+        if self.options.until_idle and not self._paced:
             return writer.trigger(availableNow=True).start()
         return writer.trigger(processingTime=f"{self.options.trigger_s} seconds").start()
 

@@ -13,10 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import pickle
-import socket
-import time
 import uuid
 from typing import Any, Final
 
@@ -25,6 +22,7 @@ from penstock.plan.network import Network
 from penstock.spark.functions import ship
 from penstock.spark.lanes.protocol import socket_path
 from penstock.spark.state.files import Folder
+from penstock.spark.state.lock import Lock
 from penstock.spark.state.records import Attempt, CommitRecord, Records, batch_of
 
 FORMAT: Final = 1
@@ -39,6 +37,7 @@ class Checkpoint:
 
     def __init__(self, name: str, network: Network, lanes: int, run: str | None = None) -> None:
         self.folder = Folder(name)
+        self._lock = Lock(self.folder)
         self.records = Records(self.folder)
         written = self._format()
         if written is None:
@@ -46,7 +45,6 @@ class Checkpoint:
             self.folder.write("format.json", json.dumps(written).encode())
         self.run: str = written["run"]
         self.lanes: int = written["lanes"]
-        self._lock()
         self.network = self._registered(network)
         self.functions = ship(self.folder)
 
@@ -75,23 +73,13 @@ class Checkpoint:
             self.folder.sub("networks").write(name, content)
         return name
 
-    def _lock(self) -> None:
-        """Says that this process runs here; another one that lives on this host is named and obeyed."""
-        try:
-            owner: dict[str, Any] = json.loads(self.folder.read("lock"))
-        except FileNotFoundError:
-            owner = {}
-        if owner and owner["host"] == socket.gethostname() and owner["process"] != os.getpid() and _lives(owner):
-            what = f"the checkpoint {self.folder.name} is in use by process {owner['process']} on {owner['host']}"
-            help_ = "stop that run, or choose another checkpoint folder"
-            raise PenstockError(Diagnostic(what, notes=(f"since {owner['since']}",), help=help_))
-        mine = {"host": socket.gethostname(), "process": os.getpid(), "started": _started(os.getpid()),
-                "since": time.strftime("%Y-%m-%d %H:%M:%S")}  # fmt: skip
-        self.folder.write("lock", json.dumps(mine).encode())
+    def beat(self) -> None:
+        """Says that the run goes on."""
+        self._lock.beat()
 
     def unlock(self) -> None:
         """Ends the use of the folder."""
-        self.folder.remove("lock")
+        self._lock.release()
 
     def end_servers(self) -> None:
         """Lets the lanes' servers on this machine end: their sockets' files are taken away."""
@@ -129,22 +117,3 @@ def _second_snapshot(commits: list[CommitRecord], lane: int) -> int:
     """The batch of a lane's second newest snapshot; 0 where it has none to spare."""
     ends = [c.batch for c in commits for a in c.attempts if a.snapshot and a.lane.endswith(f".{lane}")]
     return ends[-2] if len(ends) > 1 else 0
-
-
-def _lives(owner: dict[str, Any]) -> bool:
-    """True while the process that wrote a lock runs: the same number and the same start."""
-    return owner["started"] is not None and bool(_started(owner["process"]) == owner["started"])
-
-
-def _started(process: int) -> str | None:
-    """When a process started, as its system counts; None where it is gone."""
-    try:
-        with open(f"/proc/{process}/stat", encoding="utf-8") as stat:
-            return stat.read().rpartition(")")[2].split()[19]
-    except OSError:
-        pass
-    try:
-        os.kill(process, 0)
-    except OSError:
-        return None
-    return "unknown"
