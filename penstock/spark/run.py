@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
-from penstock.errors import Diagnostic, PenstockError
+from penstock.errors import PenstockError
 from penstock.plan.network import Network
 from penstock.plan.nodes import Table
 from penstock.plan.secrets import resolve
@@ -27,8 +27,8 @@ from penstock.spark.pipeline import BatchReport, Pipeline
 from penstock.spark.session import JavaLog, cache_folder, open_session
 from penstock.spark.sinks import open_sink
 from penstock.spark.sources import open_relation, open_stream
-from penstock.spark.sources.files import vanished
 from penstock.spark.sources.replay import feeding
+from penstock.spark.sources.vanishing import Vanishing
 from penstock.spark.stages import staged
 from penstock.spark.state.checkpoint import Checkpoint
 
@@ -74,6 +74,8 @@ class Run:
         self._report = report
         self._failure: BaseException | None = None
         self._looked_s = float("-inf")
+        read = [s for s in self.staged.network.streams if s.name in _leaves(self)]
+        self._vanishing = Vanishing(self.spark, read, options.checkpoint)
         formats = {s.source.format.lower() for s in network.streams if s.source is not None}
         self._paced = options.until_idle and "replay" in formats
         self._stopping = threading.Event()
@@ -136,10 +138,7 @@ class Run:
             return
         self._looked_s = now
         self.checkpoint.beat()
-        gone = [s.name for s in self.staged.network.streams if s.name in _leaves(self) and vanished(self.spark, s)]
-        if gone:
-            help = "put it back and run again: the run continues where it stopped"
-            raise PenstockError(*(Diagnostic(f"stream '{n}': what it reads has vanished", help=help) for n in gone))
+        self._vanishing.folders()
 
     def _start(self) -> StreamingQuery:
         read = [s for s in self.staged.network.streams if s.name in _leaves(self)]
@@ -157,6 +156,7 @@ class Run:
         if self._stopping.is_set():
             raise InterruptedError("the run is ending")
         try:
+            self._vanishing.files()
             self.pipeline.on_batch(rows, source)
         except BaseException as error:
             self._failure = error

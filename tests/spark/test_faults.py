@@ -159,7 +159,7 @@ def test_a_file_that_vanishes_before_it_is_read(spark: SparkSession, tmp_path: P
     feed(tmp_path, 1, 2, 3, 4)
     with (
         called(lambda rows, batch: (tmp_path / "in" / "004.json").unlink(missing_ok=True)) as sink,
-        pytest.raises(PenstockError, match=r"a file vanished while it was read: .*004\.json") as caught,
+        pytest.raises(PenstockError, match=r"a file vanished before it was read: .*004\.json") as caught,
     ):
         run(script(tmp_path, sink=sink), tmp_path)
     assert "ignoreMissingFiles" in str(caught.value)

@@ -5,11 +5,10 @@ from __future__ import annotations
 import csv
 from typing import Final
 
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from penstock.errors import Diagnostic, PenstockError, suggestion
-from penstock.plan.network import StreamDefinition
 from penstock.spark.errors import explained
 from penstock.spark.sources.columns import ROW_IN_PARTITION, Identity, identified
 from penstock.spark.sources.read import Reading
@@ -50,21 +49,6 @@ def open_columns(reading: Reading) -> DataFrame:
     read = reading.reader(reading.format, options).schema(file_schema(reading.schema, found)).load(path)
     row = F.col("_metadata.row_index") if reading.format == "parquet" else _place_in_split()
     return cast(identified(read, _identity(row), "*"), reading.schema, unit)
-
-
-def vanished(spark: SparkSession, definition: StreamDefinition) -> bool:
-    """True where the folder or file of a stream is there no more. Spark takes a folder that is gone for one in which
-    nothing arrives."""
-    source = definition.source
-    if source is None or source.format.lower() not in (*TEXT, *COLUMNAR, "text"):
-        return False
-    place = next((str(v) for k, v in source.options if k.lower() == "path"), None)
-    if place is None or place.startswith("env:") or spark._jvm is None:
-        return False
-    path = spark._jvm.org.apache.hadoop.fs.Path(place)
-    system = path.getFileSystem(spark._jsc.hadoopConfiguration())
-    found = system.globStatus(path)
-    return found is None or (len(found) == 0 and not any(c in place for c in "*?[{"))
 
 
 def _path(reading: Reading) -> str:
