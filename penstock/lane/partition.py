@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from penstock.lane.carriers import Carrier, Carriers, Demand, carriers, demand, leaf_carriers, needs_order
-from penstock.plan.drops import Location, Placed
+from penstock.plan.drops import Drop, Location, Placed, WindowDrop
 from penstock.plan.expressions import Column, Expression, format_expression
 from penstock.plan.filters import Order, Profiling
 from penstock.plan.network import Network, Query
@@ -22,6 +23,12 @@ from penstock.plan.running import Plan
 from penstock.plan.watched import Watched
 
 Route = tuple[Expression, ...]
+_EXCHANGE: Final = "exchange "
+
+
+def is_exchange(name: str) -> bool:
+    """True for the name of a result that goes to another fragment."""
+    return name.startswith(_EXCHANGE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,18 +63,27 @@ class Fragment:
 @dataclass(frozen=True, slots=True)
 class Partition:
     """The fragments of a network, those that others read first; `inner` has for each node of the network the one that
-    stands for it in its fragment, where results of other fragments are leaves."""
+    stands for it in its fragment, where results of other fragments are leaves, and `leaves` those leaves."""
 
     fragments: tuple[Fragment, ...]
     inner: Mapping[Node, Node] = field(default_factory=dict)
+    leaves: Mapping[Node, Source | Table] = field(default_factory=dict)
 
     def plans(self, plan: Plan) -> list[Plan]:
         """For each fragment its part of `plan`, a plan over the whole network."""
-        placed = [(_inside(location, self.inner), drop) for location, drop in plan.drops]
+        placed = [(at, drop) for location, drop in plan.drops for at in self._places(location, drop)]
         orders = [(self.inner.get(f, f), order) for f, order in plan.orders]
         watched = [replace(w, node=self.inner.get(w.node, w.node)) for w in plan.watched]
         profiled = [(self.inner.get(f, f), profiling) for f, profiling in plan.profiled]
         return [_part_of(plan, f, placed, orders, watched, profiled) for f in self.fragments]
+
+    def _places(self, location: Location, drop: Drop) -> tuple[Location, ...]:
+        """Where a drop stands in the fragments: window drops where the aggregates below are, others as early as they
+        can."""
+        leaf = self.leaves.get(location.node)
+        if isinstance(drop, WindowDrop) and leaf is not None and location.consumer is None:
+            return _inside(location, self.inner), Location(leaf)
+        return (_inside(location, self.inner),)
 
     def __str__(self) -> str:
         """What a person reads in `explain`."""
@@ -110,7 +126,8 @@ def partition(network: Network) -> Partition:
     for name, part in [*_needed(cutter.cuts, [part for _, part in tops]), *tops]:
         _join_group(groups, Outlet(name, part.node), part)
     inner = {node: part.node for node, part in cutter.parts.items()}
-    return Partition(_in_order([_fragment(outlets, part) for outlets, part in groups]), inner)
+    fragments = _in_order([_fragment(outlets, part) for outlets, part in groups])
+    return Partition(fragments, inner, cutter.leaves())
 
 
 def _inside(location: Location, inner: Mapping[Node, Node]) -> Location:
@@ -145,6 +162,10 @@ class _Cutter:
         self.parts: dict[Node, _Part] = {}
         self._leaves: dict[Node, _Part] = {}
 
+    def leaves(self) -> dict[Node, Source | Table]:
+        """The leaves that results of other fragments are."""
+        return {node: next(iter(part.leaves)) for node, part in self._leaves.items()}
+
     def part(self, node: Node) -> _Part:
         """The part of `node`, after the cuts below it."""
         if node not in self.parts:
@@ -178,7 +199,7 @@ class _Cutter:
 
     def _cut(self, part: _Part, node: Node) -> _Part:
         if node not in self._leaves:
-            name = f"exchange {len(self._leaves)}"
+            name = f"{_EXCHANGE}{len(self._leaves)}"
             leaf = Source(name, node.schema) if node.kind is Kind.STREAM else Table(name, node.schema)
             self._leaves[node] = _leaf(leaf)
             self.cuts.append((name, part))

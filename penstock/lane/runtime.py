@@ -23,6 +23,7 @@ from penstock.lane.probes import Probes
 from penstock.lane.schedulers import scheduler as named_scheduler
 from penstock.lane.sweep import Sweeper, Typed, held
 from penstock.lane.valves import Valves
+from penstock.lane.window_wiring import Held, next_slice
 from penstock.operators import registry
 from penstock.operators.columns.dictionary import Dictionaries
 from penstock.operators.columns.store import Store
@@ -74,6 +75,7 @@ class Lane:
         self._probes = Probes(self._graph)
         self._arrangement = Arrangement(self._graph)
         self._shut_down: tuple[str, ...] = ()
+        self._held: list[Held] = []
         self.add(*network.queries)
 
     @property
@@ -85,7 +87,10 @@ class Lane:
         """Gives the stream or relation `name` a train in the total order, and the promise that nothing stamped before
         `progress` follows it."""
         self._inputs += 1
-        self._graph.push(name, train, progress, self._inputs)
+        if self._valves.windows.paces or self._held:
+            self._held.append(Held(name, train, progress, self._inputs))
+        else:
+            self._graph.push(name, train, progress, self._inputs)
 
     def pour(self, node: Node, train: Train, rows: int) -> None:
         """Gives the windowed aggregate `node` partial results that stand for `rows` rows of its input, stamped before
@@ -97,11 +102,26 @@ class Lane:
 
     def run(self) -> None:
         """Processes everything that can be processed."""
+        while self._let_in():
+            self._run()
+        self._run()
+        self.observer.look()
+
+    def _let_in(self) -> bool:
+        """Comes to the next windows whose fate hangs on results; False where nothing waits that can be let in."""
+        known = self._graph.progress
+        now, self._held = next_slice(self._held, self._valves.windows.paces, known)
+        moved = False
+        for each in now:
+            moved = moved or len(each.train) > 0 or each.progress > known.get(each.name, BEGIN)
+            self._graph.push(each.name, each.train, max(each.progress, known.get(each.name, BEGIN)), each.number)
+        return moved
+
+    def _run(self) -> None:
         for birth in sorted({s.unborn for s in self._graph.order if s.unborn is not None}):
             self._drain(birth)
             self._bear(birth)
         self._drain(END)
-        self.observer.look()
 
     def adopt(self, plan: Plan) -> None:
         """Makes `plan`, over the network that runs here, hold from the next train on."""
@@ -133,14 +153,16 @@ class Lane:
 
     def step(self) -> bool:
         """Lets the scheduler run one operator on one train; False where none has anything to do."""
-        return self._next(self._agenda(END), END)
+        return self._next(self._agenda(END), END) or (self._let_in() and self.step())
 
     def work(self, until_s: float) -> bool:
         """Lets operators run until the clock shows `until_s`; False where none has anything to do before."""
         agenda = self._agenda(END)
         while self.clock.now() < until_s:
             if not self._next(agenda, END, until_s - self.clock.now()):
-                return False
+                if not self._let_in():
+                    return False
+                agenda = self._agenda(END)
         return True
 
     def _next(self, agenda: Agenda, cap: int, left_s: float = inf) -> bool:

@@ -58,6 +58,7 @@ def _twin(graph: Graph, slot: Slot, owner: str, twins: dict[int, Slot | Feed]) -
     key = slot.key._replace(owner=owner)
     twin = graph.slots[key] = Slot(key, graph.contexts.of(owner, key.birth), slot.clock, slot.delay_s)
     twin.done, twin.unborn = slot.done, slot.unborn
+    twin.decoder = None if slot.decoder is None else slot.decoder.with_skips_of(slot.decoder)
     twin.producers = [twins.get(id(p), p) for p in slot.producers]
     for producer, arc in zip(twin.producers, slot.inputs, strict=True):
         twin.inputs.append(arc.copy(twin))
@@ -88,6 +89,8 @@ def _unite(graph: Graph, slot: Slot) -> None:
         slot.key = key
         graph.slots[key] = slot
         return
+    if slot.decoder is not None:
+        twin.decoder = slot.decoder.with_skips_of(twin.decoder)
     for arc in slot.outputs:
         _rehang(graph, arc, twin)
     slot.outputs = []

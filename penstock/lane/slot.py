@@ -11,6 +11,7 @@ from penstock.lane.queue import Arc
 from penstock.operators.base import Context, Operator, Stateless
 from penstock.operators.columns.train import Train
 from penstock.operators.drops import Valve
+from penstock.operators.drops.window_decoder import Decoder
 from penstock.plan.node import Node
 from penstock.plan.windows import BEGIN, END
 
@@ -55,14 +56,15 @@ class Feed:
 
 class Slot:
     """One operator in its place. `done` is the instant before which it has processed everything; `valve` has the drops
-    before its result fans out, `probe` looks at what comes before them.
+    before its result fans out, `decoder` takes out windows that were dropped above, `probe` looks at what comes before
+    drops.
 
     `unborn` is the instant that its inputs must have come to before it starts, None once it runs (see `graph.bear`).
     """
 
     __slots__ = (
-        "busy_s", "clock", "context", "delay_s", "done", "inputs", "key", "now", "operator", "outputs", "position",
-        "probe", "process", "producers", "rows_in", "rows_out", "runs", "stateless", "unborn", "valve",
+        "busy_s", "clock", "context", "decoder", "delay_s", "done", "inputs", "key", "now", "operator", "outputs",
+        "position", "probe", "process", "producers", "rows_in", "rows_out", "runs", "stateless", "unborn", "valve",
     )  # fmt: skip
 
     def __init__(self, key: Key, context: Context, clock: Clock, delay_s: float = 0.0) -> None:
@@ -77,6 +79,7 @@ class Slot:
         self.inputs: list[Arc] = []
         self.outputs: list[Arc] = []
         self.producers: list[Slot | Feed] = []
+        self.decoder: Decoder | None = None
         self.valve: Valve | None = None
         self.probe: Callable[[Train], None] | None = None
         self.position = 0
@@ -135,7 +138,10 @@ class Slot:
             self.rows_out += out
             if self.probe is not None:
                 self.probe(result)
-            if self.valve is not None:
+            if self.decoder is not None:
+                result = self.decoder(result, until)
+                out = len(result)
+            if self.valve is not None and out:
                 result = self.valve(result)
                 out = len(result)
         if out:

@@ -9,8 +9,11 @@ from typing import NamedTuple
 from penstock.lane.graph import Graph
 from penstock.lane.queue import Arc
 from penstock.lane.slot import Feed, Slot
+from penstock.lane.window_wiring import Placed as WindowsPlaced
+from penstock.lane.window_wiring import Windows
 from penstock.operators.base import Context
 from penstock.operators.drops import Valve
+from penstock.operators.drops.window_drop import RunningWindowDrop
 from penstock.plan.drops import Location, Placed
 from penstock.plan.node import Node
 from penstock.stats.snapshot import DropStatistics
@@ -34,6 +37,7 @@ class Valves:
         self._valves: dict[Hashable, Valve] = {}
         self._rows_in: Counter[tuple[Location, str]] = Counter()
         self._dropped: Counter[tuple[Location, str]] = Counter()
+        self.windows = Windows(graph)
 
     def set(self, placed: Sequence[Placed]) -> None:
         """Puts these drops in their places, and takes away those that are not among them."""
@@ -46,6 +50,7 @@ class Valves:
         if not (self._placed or self._valves):
             return
         before, self._valves = self._valves, {}
+        windows: list[WindowsPlaced] = []
         for place in _places(self._graph):
             mine = [p for p in self._placed if p[0] in place.locations]
             old = before.get(place.name)
@@ -59,6 +64,9 @@ class Valves:
             place.target.valve = valve
             if valve is not None:
                 self._valves[place.name] = valve
+                running = ((at, r) for at, r in valve.running if isinstance(r, RunningWindowDrop))
+                windows += [WindowsPlaced(place.name, place.target, at, r) for at, r in running]
+        self.windows.connect(windows)
         for valve in before.values():
             self._count(valve, self._rows_in, self._dropped)
 
@@ -73,7 +81,8 @@ class Valves:
         rows_in, dropped = self._rows_in.copy(), self._dropped.copy()
         for valve in self._valves.values():
             self._count(valve, rows_in, dropped)
-        return tuple(DropStatistics(*key, came, dropped[key]) for key, came in rows_in.items())
+        counted = tuple(DropStatistics(*key, came, dropped[key]) for key, came in rows_in.items())
+        return (*counted, *self.windows.statistics())
 
 
 def _places(graph: Graph) -> Iterator[_Place]:

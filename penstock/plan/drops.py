@@ -84,6 +84,57 @@ class AgeDrop:
         return "backlog"
 
 
-Drop = RandomDrop | SemanticDrop | AgeDrop
+@dataclass(frozen=True, slots=True)
+class WindowDrop:
+    """Drops whole windows, in batches, so that what is delivered downstream are whole results (Tatbul 4.4).
+
+    | paper | here |
+    |---|---|
+    | T | time; with `rows`, the number of a tuple in its group |
+    | G | `keys`, columns of the location's node: windows are dropped for each group by itself |
+    | omega, delta | `size` and `slide`, of the windows that start at `origin` + k `slide` |
+    | p, p[g] | `rate`, and `rates` for groups (their key values) that have another |
+    | B, B[g] | `batch`, and `batches` |
+
+    One coin is tossed for each `batch` windows, by a hash of `seed`, the group and the batch's number: nothing depends
+    on how the stream is cut. Drops of one `link` decide together: the windows that one drops the others drop.
+
+    >>> drop = WindowDrop(5, 3, 0.4, batch=10, rates=((("a",), 0.1),))
+    >>> drop.rate_of(("a",)), drop.rate_of(("b",))
+    (0.1, 0.4)
+    """
+
+    size: int
+    slide: int
+    rate: float
+    batch: int
+    keys: tuple[str, ...] = ()
+    origin: int = 0
+    seed: int = 0
+    rates: tuple[tuple[tuple[object, ...], float], ...] = ()
+    batches: tuple[tuple[tuple[object, ...], int], ...] = ()
+    rows: bool = False
+    link: str = ""
+
+    @property
+    def reason(self) -> str:
+        """What a tuple that this drops is counted under."""
+        return "window"
+
+    @property
+    def idle(self) -> bool:
+        """True where no window of any group is dropped."""
+        return not any((self.rate, *(rate for _, rate in self.rates)))
+
+    def rate_of(self, group: tuple[object, ...]) -> float:
+        """p of a group."""
+        return dict(self.rates).get(group, self.rate)
+
+    def batch_of(self, group: tuple[object, ...]) -> int:
+        """B of a group."""
+        return dict(self.batches).get(group, self.batch)
+
+
+Drop = RandomDrop | SemanticDrop | AgeDrop | WindowDrop
 Placed = tuple[Location, Drop]
 """A drop in its place. Several at one location apply one after another."""

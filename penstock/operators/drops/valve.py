@@ -9,13 +9,14 @@ from typing import Final, Protocol, cast
 from penstock.operators.base import Context
 from penstock.operators.columns.train import Train
 from penstock.operators.drops.faithful import Faithful
-from penstock.plan.drops import AgeDrop, Drop, Location, Placed, RandomDrop, SemanticDrop
+from penstock.plan.drops import AgeDrop, Drop, Location, Placed, RandomDrop, SemanticDrop, WindowDrop
 from penstock.plan.node import Kind, Node
 
 MODULES: Final[tuple[tuple[type, str], ...]] = (
     (RandomDrop, "random_drop"),
     (SemanticDrop, "semantic_drop"),
     (AgeDrop, "age_drop"),
+    (WindowDrop, "window_drop"),
 )
 """Each kind of drop and its module in this package. A new kind is one new file and one line here."""
 _BY_TYPE: Final = dict(MODULES)
@@ -61,6 +62,11 @@ class Valve:
             valve.from_relation = old.from_relation
             valve._dropped = valve._dropped or [0]
         return valve
+
+    @property
+    def running(self) -> list[tuple[Location, RunningDrop]]:
+        """The drops at work, each with its location."""
+        return [(location, drop) for (location, _), drop in zip(self.placed, self._running, strict=True)]
 
     def counts(self) -> list[tuple[Location, str, int, int]]:
         """For each drop its location and reason, the tuples that came to it, and how many of them it dropped."""
