@@ -67,7 +67,7 @@ class Partition:
 
     fragments: tuple[Fragment, ...]
     inner: Mapping[Node, Node] = field(default_factory=dict)
-    leaves: Mapping[Node, Source | Table] = field(default_factory=dict)
+    leaves: Mapping[Node, Node] = field(default_factory=dict)
 
     def plans(self, plan: Plan) -> list[Plan]:
         """For each fragment its part of `plan`, a plan over the whole network."""
@@ -162,7 +162,7 @@ class _Cutter:
         self.parts: dict[Node, _Part] = {}
         self._leaves: dict[Node, _Part] = {}
 
-    def leaves(self) -> dict[Node, Source | Table]:
+    def leaves(self) -> dict[Node, Node]:
         """The leaves that results of other fragments are."""
         return {node: next(iter(part.leaves)) for node, part in self._leaves.items()}
 

@@ -9,25 +9,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Final, Protocol
 
-<<<<<<< HEAD
-from penstock.plan.drops import Location, Placed, SemanticDrop
-from penstock.plan.filters import Order, Profiling, allowed
-=======
 from penstock.plan.drops import Location, Placed, SemanticDrop, WindowDrop
-from penstock.plan.expressions import conjuncts
->>>>>>> c49b103 (Window drops: whole windows go in batches, nested and shared aggregates deliver what is whole, no gap is too long)
+from penstock.plan.filters import Order, Profiling, allowed
 from penstock.plan.network import Network
 from penstock.plan.node import Node
 from penstock.plan.nodes.checks import check_expression
 from penstock.plan.types import BOOLEAN
-<<<<<<< HEAD
 from penstock.plan.watched import Watched
-=======
 from penstock.plan.window_reach import reach
-
-Order = tuple[int, ...]
-"""The order in which a filter's conjuncts are evaluated, by their places in the predicate as it is written."""
->>>>>>> c49b103 (Window drops: whole windows go in batches, nested and shared aggregates deliver what is whole, no gap is too long)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,12 +111,9 @@ def _check_drops(plan: Plan) -> None:
         _check_location(location, nodes, names)
         if isinstance(drop, SemanticDrop):
             check_expression(drop.keep, location.node.schema, BOOLEAN)
-<<<<<<< HEAD
             check_expression(drop.partly, location.node.schema, BOOLEAN)
-=======
         if isinstance(drop, WindowDrop):
             _check_window_drop(plan.network, location, drop)
->>>>>>> c49b103 (Window drops: whole windows go in batches, nested and shared aggregates deliver what is whole, no gap is too long)
         if not 0 <= drop.rate <= 1:
             raise AssertionError(f"a drop at {location} has the rate {drop.rate}")
 

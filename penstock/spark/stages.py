@@ -24,11 +24,8 @@ DEFAULT_GROUPS = Settings().key_groups
 @dataclass(frozen=True, slots=True)
 class Staged:
     """A network cut for `lanes` lanes: `depths` has each fragment's stage, `entries` those of all fragments, `inner`
-<<<<<<< HEAD
-    for each node the one that stands for it in its fragment, `panes` what the gate may aggregate."""
-=======
-    for each node the one that stands for it in its fragment, `leaves` for each result that is handed on its leaf."""
->>>>>>> c49b103 (Window drops: whole windows go in batches, nested and shared aggregates deliver what is whole, no gap is too long)
+    for each node the one that stands for it in its fragment, `panes` what the gate may aggregate, `leaves` for each
+    result that is handed on the leaf that it is."""
 
     network: Network
     lanes: int
@@ -37,11 +34,8 @@ class Staged:
     entries: tuple[Entry, ...]
     groups: int = DEFAULT_GROUPS
     inner: Mapping[Node, Node] = field(default_factory=dict)
-<<<<<<< HEAD
     panes: tuple[Panes, ...] = ()
-=======
-    leaves: Mapping[Node, Source | Table] = field(default_factory=dict)
->>>>>>> c49b103 (Window drops: whole windows go in batches, nested and shared aggregates deliver what is whole, no gap is too long)
+    leaves: Mapping[Node, Node] = field(default_factory=dict)
 
     @property
     def stages(self) -> int:
@@ -89,13 +83,9 @@ def staged(network: Network, lanes: int) -> Staged:
         depths.append(1 + max(below, default=-1))
     inlets = [(f, inlet) for f, fragment in enumerate(fragments) for inlet in fragment.inlets]
     entries = tuple(Entry(n, f, inlet, f % lanes) for n, (f, inlet) in enumerate(inlets))
-<<<<<<< HEAD
     first = [e for e in entries if depths[e.fragment] == 0]
     panes = panes_of(first, fragments, len(entries))
-    return Staged(rewritten, lanes, fragments, tuple(depths), entries, inner=cut.inner, panes=panes)
-=======
-    return Staged(rewritten, lanes, fragments, tuple(depths), entries, inner=cut.inner, leaves=cut.leaves)
->>>>>>> c49b103 (Window drops: whole windows go in batches, nested and shared aggregates deliver what is whole, no gap is too long)
+    return Staged(rewritten, lanes, fragments, tuple(depths), entries, inner=cut.inner, panes=panes, leaves=cut.leaves)
 
 
 def _native(fragment: Fragment) -> Fragment:
