@@ -17,6 +17,7 @@ from dataclasses import replace
 from penstock.boxes import Box, as_duration
 from penstock.cql import compile_script
 from penstock.errors import PenstockError
+from penstock.plan.estimates import estimated
 from penstock.plan.network import Connector, Network, Options, Query, RelationDefinition, StreamDefinition
 from penstock.plan.nodes import Source, Table
 from penstock.plan.schema import Schema
@@ -67,7 +68,7 @@ class App:
 
     def register(self, query: Query) -> None:
         """Adds a query."""
-        self.network = self.network.with_query(query)
+        self.network = self.network.with_query(estimated(query))
 
     def run(
         self,

@@ -112,4 +112,5 @@ _SPECIAL: Final[dict[str, Callable[[Call], Expression]]] = {
     "or": _junction(True),
     "case": _case,
     "coalesce": _coalesce,
+    "weight": lambda expression: expression,
 }

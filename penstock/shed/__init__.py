@@ -12,12 +12,14 @@ from penstock.shed.admission import CONTROLS, control
 from penstock.shed.auto import AutoShedding
 from penstock.shed.policy import Policy, Shedding
 from penstock.shed.random_shedding import RandomShedding
+from penstock.shed.sampling import SamplingShedding
 from penstock.shed.semantic import SemanticShedding
 
 POLICIES: Final[tuple[tuple[str, Callable[[int], Policy]], ...]] = (
     ("auto", AutoShedding),
     ("random", RandomShedding),
     ("semantic", SemanticShedding),
+    ("sampling", SamplingShedding),
     *(control(*each) for each in CONTROLS),
 )
 """Each policy's name and what makes one from a seed; it may keep what it has worked out from call to call. A new policy

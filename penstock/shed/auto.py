@@ -2,16 +2,19 @@
 
 | a query that | loses | by |
 |---|---|---|
+| wants estimates, and can have them | precision, all of them equally | sampling |
 | values its results | those worth least first | semantic drops |
-| neither | by its loss function | random drops at the road map's locations |
+| does neither | by its loss function | random drops at the road map's locations |
 
-Queries that bound their gaps or want estimates lose nothing to such drops.
+Each way takes the part of the excess that what it could save is of what all could. Queries that bound their gaps lose
+nothing by any of these.
 """
 
 from __future__ import annotations
 
 from penstock.plan.running import Plan
-from penstock.shed.policy import Shedding
+from penstock.shed.policy import Policy, Shedding, together
+from penstock.shed.sampling import Sampling
 from penstock.shed.semantic import SemanticShedding
 from penstock.stats.load import LoadModel
 
@@ -22,8 +25,8 @@ class AutoShedding:
     name = "auto"
 
     def __init__(self, seed: int = 0) -> None:
-        self._by_value = SemanticShedding(seed)
+        self._parts: tuple[Policy, ...] = (Sampling(seed), SemanticShedding(seed))
 
     def shed(self, plan: Plan, load: LoadModel, excess: float) -> Shedding:
         """See `penstock.shed.policy.Policy`."""
-        return self._by_value.shed(plan, load, excess)
+        return together(self._parts, plan, load, excess)

@@ -14,16 +14,14 @@ Where nothing is declared every query tolerates loss equally: utility is the sha
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Final
 
 from penstock.errors import PenstockError
 from penstock.plan.durations import parse_duration
+from penstock.plan.estimates import CONFIDENCE, estimate_of, why_not
 from penstock.plan.network import Query
 from penstock.shed.graph import LINEAR, Graph, envelope
 from penstock.shed.reading import latency_graph, loss_graph, value_graph
 from penstock.shed.values import Value
-
-CONFIDENCE: Final = 0.95
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +72,16 @@ def qos(query: Query) -> QoS:
     except PenstockError as error:
         placed = (replace(d, message=f"query '{query.name}': {d.message}") for d in error.diagnostics)
         raise PenstockError(*placed) from None
+    answer = str(given.get("answer", "subset")).lower()
+    if answer == "estimate" and estimate_of(query.root) is None:
+        answer = "subset"
+        notes.append(f"answer: there are no estimates ({why_not(query.root)}); what is delivered is a subset")
     return QoS(
         loss=LINEAR if loss is None else _concave(loss, notes),
         value=value,
         latency=latency,
         max_gap=gap,
-        answer=str(given.get("answer", "subset")).lower(),
+        answer=answer,
         confidence=float(given.get("confidence", CONFIDENCE)),
         max_error=float(given["max_error"]) if "max_error" in given else None,
         loss_declared=loss is not None,

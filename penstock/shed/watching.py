@@ -1,7 +1,8 @@
-"""What has to be counted of a network's data so that its tuples can be shed by what they say."""
+"""What has to be counted of a network's data so that tuples are shed by what they say, and estimates alike."""
 
 from __future__ import annotations
 
+from penstock.plan.estimates import estimate_of
 from penstock.plan.network import Network
 from penstock.plan.node import Node
 from penstock.plan.watched import Watched
@@ -10,7 +11,7 @@ from penstock.shed.ranges import attributes
 
 
 def watched(network: Network) -> tuple[Watched, ...]:
-    """The columns that value-based QoS depends on, each once.
+    """The columns that value-based QoS and the rates of sampling depend on, each once.
 
     >>> from penstock.cql import compile_script
     >>> network = compile_script('''CREATE STREAM s (x INT);
@@ -21,6 +22,11 @@ def watched(network: Network) -> tuple[Watched, ...]:
     found: dict[tuple[Node, str], Watched] = {}
     declared = [qos(q) for q in network.queries]
     for attribute in attributes(network, declared):
-        for each in attribute.watched():
-            found.setdefault((each.node, each.column), each)
+        for watch in attribute.watched():
+            found.setdefault((watch.node, watch.column), watch)
+    for query, each in zip(network.queries, declared, strict=True):
+        estimate = estimate_of(query.root) if each.answer == "estimate" else None
+        if estimate is not None:
+            for column, _ in estimate.columns:
+                found.setdefault((estimate.node.input, column), Watched(estimate.node.input, column))
     return tuple(found.values())

@@ -28,6 +28,7 @@ from penstock.cql.grammar.syntax import (
 )
 from penstock.errors import PenstockError, Span
 from penstock.plan import network as plan
+from penstock.plan.estimates import estimated
 from penstock.plan.expressions import Column
 from penstock.plan.node import Kind, Node
 from penstock.plan.nodes import Source, Table, Window
@@ -197,7 +198,7 @@ class ScriptBinder:
             return
         self.catalog.queries.add(name.lower())
         if root is not None:
-            self.network = self.network.with_query(plan.Query(name, root, options, sink))
+            self.network = self.network.with_query(estimated(plan.Query(name, root, options, sink)))
 
     def _next_name(self) -> str:
         self.bare += 1

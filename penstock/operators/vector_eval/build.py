@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from typing import Final
 
+import numpy as np
+
 from penstock.operators.columns.train import Train
 from penstock.operators.columns.vector import Vector
 from penstock.operators.vector_eval import arithmetic, casts, numeric, times
@@ -42,10 +44,17 @@ def _column(index: int) -> Closure:
     return lambda train: train.column(index)
 
 
+def _weight(train: Train) -> Vector:
+    """What each tuple stands for."""
+    return Vector(np.ones(len(train)) if train.weight is None else train.weight)
+
+
 def _call(call: Call, scope: Scope) -> Closure:
     def inner(expression: Expression) -> Closure:
         return build(expression, scope)
 
+    if call.function == "weight":
+        return _weight
     if call.function not in FUNCTIONS:
         return compile_user(call, scope, inner)
     special = _on_codes(call, scope)

@@ -15,14 +15,17 @@ import numpy as np
 from penstock.operators.columns.train import Train
 from penstock.operators.columns.vector import Array, Vector, interned, physical
 from penstock.operators.vector_eval.scope import Closure, Scope, masked, union, unscaled
-from penstock.plan.expressions import Column, Expression, walk
+from penstock.plan.expressions import Call, Column, Expression, walk
 from penstock.plan.functions import can_raise, evaluate
 
 UNKNOWN, KNOWN, NULL = 0, 1, 2
 
 
 def only_column(expression: Expression) -> Column | None:
-    """The one interned column that `expression` reads, None where it reads others too, or is a plain column."""
+    """The one interned column that `expression` reads, None where it reads others too (or weights), or is a plain
+    column."""
+    if any(isinstance(e, Call) and e.function == "weight" for e in walk(expression)):
+        return None
     found = {e for e in walk(expression) if isinstance(e, Column)}
     if len(found) != 1 or isinstance(expression, Column) or can_raise(expression):
         return None

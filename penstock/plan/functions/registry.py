@@ -14,6 +14,7 @@ from penstock.plan.functions import (
     logic,
     numeric,
     patterns,
+    sampling,
     strings,
     times,
 )
@@ -31,6 +32,7 @@ GROUPS: Final = (
     ("Arrays", arrays.FUNCTIONS),
     ("Conversion", conversion.FUNCTIONS),
     ("Hashing", hashing.FUNCTIONS),
+    ("Sampling", sampling.FUNCTIONS),
 )
 """Titles and functions, in the order of `docs/functions.md`."""
 FUNCTIONS: Final[dict[str, Function]] = {f.name: f for _, functions in GROUPS for f in functions}
