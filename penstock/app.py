@@ -15,10 +15,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from penstock.boxes import Box, as_duration
-from penstock.cql import compile_script
-from penstock.errors import PenstockError
+from penstock.cql import checked_connector, compile_script
+from penstock.cql.binder.statements import STAMPS
+from penstock.errors import Diagnostic, PenstockError
 from penstock.plan.estimates import estimated
-from penstock.plan.network import Connector, Network, Options, Query, RelationDefinition, StreamDefinition
+from penstock.plan.network import Connector, Network, Query, RelationDefinition, StreamDefinition
 from penstock.plan.nodes import Source, Table
 from penstock.plan.schema import Schema
 
@@ -44,8 +45,9 @@ class App:
     ) -> Box:
         """Registers a stream; `columns` are written as in CREATE STREAM, `within` is the skew bound."""
         schema = self._new(name, columns)
-        if timestamp is not None:
-            schema.index(timestamp)
+        if timestamp is not None and schema.type_of(timestamp).name not in STAMPS:
+            message = f"'{timestamp}', a {schema.type_of(timestamp)}, stamps nothing"
+            raise PenstockError(Diagnostic(message, help="a stream is stamped by a TIMESTAMP, or by microseconds"))
         if late not in ("keep", "drop"):
             raise PenstockError(f"late = {late!r}: what comes too late is kept or dropped ('keep', 'drop')")
         skew_us = None if within is None else as_duration(within)
@@ -87,13 +89,11 @@ class App:
         taken = [s.name for s in self.network.streams] + [r.name for r in self.network.relations]
         if name.lower() in (t.lower() for t in taken):
             raise PenstockError(f"a stream or relation named '{name}' is already registered")
-        return Schema.parse(columns)
+        schema = Schema.parse(columns)
+        if len({f.name.lower() for f in schema}) < max(1, len(schema)):
+            raise PenstockError(f"'{columns}': a stream or relation has columns, each with a name of its own")
+        return schema
 
 
 def _connector(format: str | None, options: Mapping[str, Value] | None) -> Connector | None:
-    return None if format is None else Connector(format.lower(), as_options(options or {}))
-
-
-def as_options(options: Mapping[str, Value]) -> Options:
-    """Options as plans keep them."""
-    return tuple(options.items())
+    return None if format is None else checked_connector(format, options or {}, written=False)

@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from penstock.cql import parse_aggregate, parse_condition, parse_duration, parse_expression, parse_window
+from penstock.cql import (
+    boundaries,
+    checked_connector,
+    checked_options,
+    parse_aggregate,
+    parse_condition,
+    parse_duration,
+    parse_expression,
+    parse_window,
+)
 from penstock.errors import Diagnostic, PenstockError
 from penstock.plan.expressions import Column, Expression
-from penstock.plan.network import Connector, Query
+from penstock.plan.network import Query
 from penstock.plan.node import Kind, Node
 from penstock.plan.nodes import (
     Aggregate,
@@ -61,6 +70,8 @@ class Box:
         schema = self.node.schema
         outputs: list[tuple[str, Expression]] = [(n, Column(n, schema.type_of(n))) for n in kept]
         outputs += [(n, parse_expression(text, schema)) for n, text in computed.items()]
+        if not outputs:
+            raise PenstockError(Diagnostic("a map without a column", help='such as map("src", twice="bytes * 2")'))
         return self._next(Map(self.node, tuple(outputs)))
 
     def union(self, *others: Box) -> Box:
@@ -74,8 +85,8 @@ class Box:
     def aggregate(
         self,
         *keys: str,
-        size: str | int | None = None,
-        slide: str | int | None = None,
+        size: str | float | None = None,
+        slide: str | float | None = None,
         rows: int | None = None,
         origin: str | int = 0,
         on: str | None = None,
@@ -170,25 +181,29 @@ class Box:
         return self._next(DStream(self.node))
 
     def rstream(self) -> Box:
-        """The stream of all that this relation holds, whenever it changes."""
-        return self._next(RStream(self.node))
+        """The stream of all that this relation holds, whenever it changes and whenever one of its windows slides."""
+        return self._next(RStream(self.node, boundaries(self.node)))
 
     def output(
         self, name: str, into: str | None = None, options: dict[str, Value] | None = None, **query_options: Value
     ) -> None:
         """Registers this box's result as the query `name`, which goes `into` a sink with its `options`."""
-        sink = None if into is None else Connector(into.lower(), tuple((options or {}).items()))
-        self.app.register(Query(name, self.node, tuple(query_options.items()), sink))
+        sink = None if into is None else checked_connector(into, options or {}, written=True)
+        self.app.register(Query(name, self.node, checked_options(query_options), sink))
 
 
-def as_duration(text: str | int) -> int:
+def as_duration(text: str | float) -> int:
     """A duration in microseconds: a number of them, or as CQL writes it."""
-    return text if isinstance(text, int) else parse_duration(text)
+    return text if isinstance(text, int) else parse_duration(str(text))
 
 
 def _sliding(
-    size: str | int | None, slide: str | int | None, rows: int | None, origin: str | int, on: str | None
+    size: str | float | None, slide: str | float | None, rows: int | None, origin: str | int, on: str | None
 ) -> Sliding:
+    if rows is not None and not isinstance(rows, int):
+        raise PenstockError(f"rows = {rows!r}: it is a number of rows")
+    if on is not None and isinstance(size, int | float) and isinstance(slide, int | float | None):
+        return SlideRange(size, size if slide is None else slide, as_duration(origin), on)
     if rows is not None and size is None:
         return SlideRows(rows, as_duration(slide) if slide is not None else rows, as_duration(origin))
     if size is None or rows is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 import penstock as ps
@@ -83,3 +85,46 @@ def test_mistakes_name_what_is_wrong() -> None:
     app.register(Query("q", p.node))
     with pytest.raises(ps.PenstockError, match="already registered"):
         p.output("q")
+
+
+def test_rstream_of_a_sliding_window_is_the_node_of_cql() -> None:
+    app, p, _ = app_and_boxes()
+    p.window("Range 9 Slide 3").rstream().output("q")
+    assert app.network.query("q").root == root("SELECT Rstream(*) FROM p [Range 9 Slide 3]")
+
+
+def test_a_window_over_an_attribute_takes_numbers_of_its_units() -> None:
+    app = ps.App()
+    readings = app.stream("readings", "depth double, heat double")
+    readings.aggregate(most="max(heat)", size=1.5, on="depth").map("most", "window_end").output("q")
+    events = [("readings", t, {"depth": d, "heat": h}) for t, d, h in [(1, 0.2, 7.0), (2, 1.4, 9.0), (3, 1.6, 1.0)]]
+    assert evaluate(app, events)["q"] == [Element(3, 1, {"most": 9.0, "window_end": 1.5})]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (lambda app, p: p.output("q", dely="2 seconds"), "unknown option 'dely'"),
+        (lambda app, p: p.output("q", delay="soon"), "option 'delay' cannot be 'soon'"),
+        (lambda app, p: p.output("q", into="parqet", options={"path": "x"}), "did you mean 'parquet'?"),
+        (lambda app, p: p.output("q", into="csv", options={"pth": "x"}), "did you mean 'path'?"),
+        (lambda app, p: p.output("q", into="csv"), "INTO csv needs a path"),
+        (lambda app, p: app.stream("s", "a int", source="csv"), "FROM csv needs a path"),
+        (lambda app, p: app.stream("s", "a string", timestamp="a"), "'a', a string, stamps nothing"),
+        (lambda app, p: app.stream("s", "a int, A int"), "each with a name of its own"),
+        (lambda app, p: app.stream("s", ""), "each with a name of its own"),
+        (lambda app, p: p.filter(None), "None is no expression"),
+        (lambda app, p: p.map(), "a map without a column"),
+        (lambda app, p: p.aggregate(n="count(*)", rows="5"), "rows = '5'"),
+        (lambda app, p: p.bsort("bytes", -1), "BSort's slack is -1"),
+        (lambda app, p: p.bsort("bytes", 1.5), "BSort's slack is 1.5"),
+        (lambda app, p: p.resample(p, "src", within=5), "'src' is string"),
+        (lambda app, p: p.resample(p, within=5), "needs values to interpolate"),
+        (lambda app, p: p.resample(p, "bytes", within=-5), "a distance that is not negative"),
+    ],
+)
+def test_mistakes_in_boxes_are_refused_where_they_are_made(wrong: Callable[..., object], said: str) -> None:
+    app, p, _ = app_and_boxes()
+    with pytest.raises(ps.PenstockError) as caught:
+        wrong(app, p)
+    assert said in str(caught.value)

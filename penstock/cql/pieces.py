@@ -116,6 +116,8 @@ def parse_aggregate(text: str, schema: Schema) -> ParsedAggregate:
 
 
 def _read(text: str, take: Callable[[StatementParser], exp.Expr]) -> exp.Expr:
+    if not isinstance(text, str):
+        raise PenstockError(Diagnostic(f"{text!r} is no expression", help="write it as a text, such as 'bytes > 100'"))
     reader = parser()
     try:
         reader.load(tokenize(text), text)

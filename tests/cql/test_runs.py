@@ -84,6 +84,15 @@ def test_where_under_an_attribute_window_does_not_hold_back_its_end(engine: str)
 
 
 @pytest.mark.parametrize("engine", ["reference", "lane"])
+def test_a_sliding_window_over_an_attribute_reads_the_order_that_all_columns_give(engine: str) -> None:
+    """Of a derived stream ('p', 1) comes before ('q', 0), which is late then, though nobody reads the string."""
+    declared = "CREATE STREAM s (g STRING, n INT);"
+    events: Events = [("s", 1, {"g": "q", "n": 0}), ("s", 1, {"g": "p", "n": 1}), ("s", 2, {"g": "p", "n": 5})]
+    query = "SELECT count(n) AS c, window_start FROM (SELECT Istream(*) FROM s [Now]) [Range 1 On n Slide 1] AS e"
+    assert net(query, events, engine, declared=declared) == {(2, "1", "1"): 1}
+
+
+@pytest.mark.parametrize("engine", ["reference", "lane"])
 def test_having_takes_an_alias_for_a_column_that_is_no_key(engine: str) -> None:
     declared = "CREATE STREAM s (g STRING, b INT);"
     events: Events = [("s", 1, {"g": g, "b": b}) for g, b in [("p", 1), ("p", 5), ("q", 3)]]

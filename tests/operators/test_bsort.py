@@ -48,5 +48,5 @@ def test_n_passes_sort_what_is_at_most_n_places_late() -> None:
 
 
 def test_a_negative_slack_is_refused() -> None:
-    with pytest.raises(PenstockError, match="cannot be negative"):
+    with pytest.raises(PenstockError, match="not a negative one"):
         BSort(S, "k", -1)

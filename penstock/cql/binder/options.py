@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
 from penstock.cql.binder.problems import Problems
 from penstock.cql.grammar.syntax import ConnectorClause, Option
-from penstock.errors import PenstockError, unknown
+from penstock.errors import Diagnostic, PenstockError, unknown
 from penstock.plan.connectors import SINKS, SOURCES, missing_path, unknown_format, unknown_options
 from penstock.plan.durations import parse_duration
-from penstock.plan.network import Options
+from penstock.plan.network import Connector, Options
 
 Value = str | int | float | bool
 Check = Callable[[Value], str | None]
@@ -82,20 +82,50 @@ OPTIONS: Final[dict[str, Check]] = {
 """Each option's name, and what is said of a value that it does not take (None: it takes it)."""
 
 
+def wrong_option(name: str, value: Value) -> Diagnostic | None:
+    """What is to be said of an option of a query; None where nothing is.
+
+    >>> wrong_option("dely", "2 seconds").help, wrong_option("delay", "soon").message
+    ("did you mean 'delay'?", "option 'delay' cannot be 'soon'")
+    """
+    if name.lower() not in OPTIONS:
+        return unknown("option", name, list(OPTIONS))
+    wanted = OPTIONS[name.lower()](value)
+    return None if wanted is None else Diagnostic(f"option '{name}' cannot be {value!r}", help=wanted)
+
+
 def query_options(options: tuple[Option, ...], problems: Problems) -> Options:
     """`options` as the plan keeps them; what is wrong with them is reported."""
     kept: dict[str, Value] = {}
     for option in options:
-        name = option.key.lower()
-        if name not in OPTIONS:
-            problems.add(unknown("option", option.key, list(OPTIONS), option.key_span))
-        elif name in kept:
+        wrong = wrong_option(option.key, option.value)
+        if wrong is not None:
+            place = option.span if option.key.lower() in OPTIONS else option.key_span
+            problems.add(replace(wrong, span=place))
+        elif option.key.lower() in kept:
             problems.report(f"option '{option.key}' is given twice", option.key_span)
-        elif (wanted := OPTIONS[name](option.value)) is not None:
-            problems.report(f"option '{option.key}' cannot be {option.value!r}", option.span, help=wanted)
         else:
-            kept[name] = option.value
+            kept[option.key.lower()] = option.value
     return tuple(kept.items())
+
+
+def checked_options(given: Mapping[str, Value]) -> Options:
+    """The options of a query that Python registers; raises PenstockError."""
+    wrong = [found for name, value in given.items() if (found := wrong_option(name, value)) is not None]
+    if wrong:
+        raise PenstockError(*wrong)
+    return tuple((name.lower(), value) for name, value in given.items())
+
+
+def checked_connector(format: str, options: Mapping[str, Value], *, written: bool) -> Connector:
+    """A source, or a sink (`written`), that Python registers; raises PenstockError."""
+    misspelt = unknown_format(format, written=written)
+    wrong = [*([misspelt] if misspelt is not None else []),
+             *unknown_options("option", format, SINKS if written else SOURCES, options)]  # fmt: skip
+    missing = missing_path(format, options, written=written) if not wrong else None
+    if wrong or missing is not None:
+        raise PenstockError(*wrong, *([missing] if missing is not None else []))
+    return Connector(format.lower(), tuple(options.items()))
 
 
 def connector_options(clause: ConnectorClause, problems: Problems, *, written: bool) -> Options:

@@ -35,7 +35,8 @@ from penstock.plan.nodes import Source, Table, Window
 from penstock.plan.schema import Schema
 from penstock.plan.windows import Rows
 
-_STAMPS = ("timestamp", "int", "bigint", "date")
+STAMPS = ("timestamp", "int", "bigint", "date")
+"""The types of columns that can stamp a stream."""
 
 
 @dataclass(slots=True)
@@ -98,7 +99,7 @@ class ScriptBinder:
         if schema is None:
             return None
         stamp = column_named(statement.timestamp, schema, self.problems) if statement.timestamp else None
-        if stamp is not None and statement.timestamp and schema.type_of(stamp).name not in _STAMPS:
+        if stamp is not None and statement.timestamp and schema.type_of(stamp).name not in STAMPS:
             self.problems.report(
                 f"'{stamp}', a {schema.type_of(stamp)}, stamps nothing",
                 statement.timestamp.span,

@@ -26,8 +26,8 @@ class BSort(Node):
     def _derive(self) -> Schema:
         check_stream(self.input, "BSort")
         self.input.schema.index(self.on)
-        if self.slack < 0:
-            raise PenstockError(f"BSort's slack is {self.slack}: it cannot be negative")
+        if not isinstance(self.slack, int) or self.slack < 0:
+            raise PenstockError(f"BSort's slack is {self.slack!r}: it is a number of tuples, not a negative one")
         return self.input.schema
 
     @property
@@ -58,8 +58,13 @@ class Resample(Combination):
     def _derive(self) -> Schema:
         check_stream(self.left, "Resample")
         check_stream(self.right, "Resample")
+        if not self.values or not isinstance(self.within, int) or self.within < 0:
+            raise PenstockError("Resample needs values to interpolate, and a distance that is not negative")
+        for name in self.values:
+            if not self.right.schema.type_of(name).numeric:
+                raise PenstockError(f"Resample interpolates numbers, and '{name}' is {self.right.schema.type_of(name)}")
         left = [(f"0.{f.name}", f.type) for f in self.left.schema]
-        return Schema.of([*left, *((f"1.{v}", DOUBLE) for v in self.values if self.right.schema.type_of(v))])
+        return Schema.of([*left, *((f"1.{v}", DOUBLE) for v in self.values)])
 
     @property
     def inputs(self) -> tuple[Node, ...]:

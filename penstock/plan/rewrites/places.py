@@ -5,7 +5,7 @@ from __future__ import annotations
 from penstock.plan.aggregates import properties
 from penstock.plan.node import Node
 from penstock.plan.nodes import Aggregate, BSort, Delay, Filter, Map, Resample, Source, Window, WindowAggregate
-from penstock.plan.windows import Rows, SlideRows, WindowSpec
+from penstock.plan.windows import Rows, SlideRange, SlideRows, WindowSpec
 
 
 def reads_places(node: Node) -> bool:
@@ -14,10 +14,12 @@ def reads_places(node: Node) -> bool:
 
     >>> from penstock.plan.nodes import Source
     >>> from penstock.plan.schema import Schema
-    >>> from penstock.plan.windows import Range
+    >>> from penstock.plan.windows import Range, Rows, SlideRange
     >>> s = Source("s", Schema.parse("a int"))
-    >>> reads_places(Window(s, Rows(2))), reads_places(Window(s, Range(2)))
-    (True, False)
+    >>> reads_places(Window(s, Rows(2))), reads_places(Window(s, Range(2))), reads_places(Window(s, Range(2, "a")))
+    (True, False, False)
+    >>> reads_places(Window(s, SlideRange(2, 2))), reads_places(Window(s, SlideRange(2, 2, 0, "a")))
+    (False, True)
     """
     if isinstance(node, Window):
         return _counts(node.spec)
@@ -40,4 +42,7 @@ def _placed(stream: Node) -> bool:
 
 
 def _counts(spec: WindowSpec) -> bool:
+    """True for windows that tuples move on, one after the other."""
+    if isinstance(spec, SlideRange):
+        return spec.on is not None
     return isinstance(spec, SlideRows) or (isinstance(spec, Rows) and spec.count is not None)
