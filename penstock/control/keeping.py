@@ -6,15 +6,12 @@ most costly of the queries in the way delivers nothing any more, and nothing is 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from penstock.plan.drops import Location, Placed, RandomDrop
-from penstock.plan.network import Network
-from penstock.plan.node import Node
 from penstock.plan.running import Plan
 from penstock.shed.policy import Policy, Shedding
+from penstock.shed.shutting_down import costliest, cuts, of, only
 from penstock.stats.load import LoadModel
 
 TOLERATED: Final = 0.02
@@ -54,42 +51,3 @@ class Keeper:
         made = self.policy.shed(Plan(running), rest, max(0.0, excess - spared)) if running.queries else Shedding()
         drops = (*cuts(load.network, running), *made.drops)
         return replace(made, drops=drops, shut_down=self.shut_down, saved=spared + made.saved)
-
-
-def of(network: Network, load: LoadModel) -> LoadModel:
-    """The load of a part of the network."""
-    return LoadModel(network, load.work, load.rates, load.drop_s, load.values)
-
-
-def only(network: Network, gone: Iterable[str]) -> Network:
-    """The network without the queries that are `gone`."""
-    left = set(gone)
-    return replace(network, queries=tuple(q for q in network.queries if q.name not in left))
-
-
-def costliest(load: LoadModel, gone: Iterable[str]) -> str | None:
-    """Of the queries that still run, the one without which most load goes; None where none is left."""
-    running = only(load.network, gone)
-    whole = of(running, load).load()
-    return max((q.name for q in running.queries), key=lambda name: _spared(load, running, whole, name), default=None)
-
-
-def _spared(load: LoadModel, running: Network, whole: float, name: str) -> float:
-    return whole - of(only(running, [name]), load).load()
-
-
-def cuts(network: Network, running: Network) -> tuple[Placed, ...]:
-    """Drops of everything on the arcs into what only shut-down queries need."""
-    needed = frozenset(running.nodes())
-    taken: dict[Location, None] = {}
-    for node in network.nodes():
-        if node not in needed:
-            arcs = (Location(below, node, i) for i, below in enumerate(node.inputs) if _enters(below, needed))
-            taken.update(dict.fromkeys(arcs))
-    return tuple((at, RandomDrop(1.0)) for at in taken)
-
-
-def _enters(below: Node, needed: frozenset[Node]) -> bool:
-    """True where the arc comes from what others need, or from a source."""
-    return below in needed or not below.inputs
-

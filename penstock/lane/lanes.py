@@ -146,5 +146,6 @@ class Lanes:
             store_bytes=sum(p.store_bytes for p in parts),
             set_aside=tuple(sorted(aside.items())),
             drops=tuple(chain.from_iterable(p.drops for p in parts)),
+            shut_down=tuple(dict.fromkeys(chain.from_iterable(p.shut_down for p in parts))),
             values=tuple(chain.from_iterable(p.values for p in parts)),
         )  # fmt: skip

@@ -125,7 +125,7 @@ class Lane:
 
     def adopt(self, plan: Plan) -> None:
         """Makes `plan`, over the network that runs here, hold from the next train on."""
-        self._valves.set(plan.drops)
+        self._valves.set(plan.drops, plan.shut_down)
         self._probes.set(plan.watched)
         self._arrangement.set(plan)
         self._shut_down = plan.shut_down

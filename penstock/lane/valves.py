@@ -39,10 +39,12 @@ class Valves:
         self._dropped: Counter[tuple[Location, str]] = Counter()
         self.windows = Windows(graph)
 
-    def set(self, placed: Sequence[Placed]) -> None:
-        """Puts these drops in their places, and takes away those that are not among them."""
-        if tuple(placed) != self._placed:
+    def set(self, placed: Sequence[Placed], shut_down: Sequence[str] = ()) -> None:
+        """Puts these drops in their places, and takes away those that are not among them; queries that are `shut_down`
+        wait for no results."""
+        if tuple(placed) != self._placed or tuple(shut_down) != self.windows.shut_down:
             self._placed = tuple(placed)
+            self.windows.shut_down = tuple(shut_down)
             self.renew()
 
     def renew(self) -> None:

@@ -104,6 +104,7 @@ class Windows:
         self._skips: dict[tuple[Hashable, Hashable, tuple[str, ...]], Skips] = {}
         self._used = False
         self.paces: tuple[Pace, ...] = ()
+        self.shut_down: tuple[str, ...] = ()
 
     def connect(self, placed: Iterable[Placed]) -> None:
         """Connects these drops, and no others."""
@@ -117,7 +118,8 @@ class Windows:
         for slot in self._graph.order:
             if slot.decoder is not None:
                 slot.decoder.heard.clear()
-        network = Network(queries=tuple(t.query for t in self._graph.taps.values()))
+        running = (t.query for name, t in self._graph.taps.items() if name not in self.shut_down)
+        network = Network(queries=tuple(running))
         self.paces = tuple(p for each in listed for p in self._connected(each, network))
         self._used = self._used or any(not each.running.drop.idle for each in listed)
 

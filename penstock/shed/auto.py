@@ -4,10 +4,10 @@
 |---|---|---|
 | wants estimates, and can have them | precision, all of them equally | sampling |
 | values its results | those worth least first | semantic drops |
-| does neither | by its loss function | random drops at the road map's locations |
+| bounds its gaps | windows, by its loss function | window drops |
+| does none of these | by its loss function | random drops at the road map's locations |
 
-Each way takes the part of the excess that what it could save is of what all could. Queries that bound their gaps lose
-nothing by any of these.
+Each way takes the part of the excess that what it could save is of what all could.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from penstock.plan.running import Plan
 from penstock.shed.policy import Policy, Shedding, together
 from penstock.shed.sampling import Sampling
 from penstock.shed.semantic import SemanticShedding
+from penstock.shed.window_shedding import WindowShedding
 from penstock.stats.load import LoadModel
 
 
@@ -25,7 +26,7 @@ class AutoShedding:
     name = "auto"
 
     def __init__(self, seed: int = 0) -> None:
-        self._parts: tuple[Policy, ...] = (Sampling(seed), SemanticShedding(seed))
+        self._parts: tuple[Policy, ...] = (Sampling(seed), SemanticShedding(seed), WindowShedding(seed, bounded_alone=True))
 
     def shed(self, plan: Plan, load: LoadModel, excess: float) -> Shedding:
         """See `penstock.shed.policy.Policy`."""

@@ -1,0 +1,217 @@
+"""Window-aware load shedding: window drops where they save most, as many windows as the excess asks for (Tatbul 4.8).
+
+Candidate places are streams and the arcs behind them, and the arcs into aggregates. Queries that share a place may
+share a drop, with longer windows and smaller batches, or have one each behind the split: the cover of the queries that
+loses less is taken, worked out with the corrected cost model. Under one cover the windows that go are chosen as the
+road map chooses tuples, by the utility lost for the load gained.
+
+A query's gap allows B of B + 1 windows to go, fewer where only a delivered result tells that one was delivered. If that
+is not enough, the queries that bear no more are shut down, the most costly first (Tatbul 4.3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Final
+
+from penstock.plan.drops import Location, Placed, WindowDrop
+from penstock.plan.network import Network
+from penstock.plan.nodes import Source, WindowAggregate
+from penstock.plan.running import Plan
+from penstock.plan.window_reach import Needs, Reach, reach, size_of
+from penstock.shed.graph import Graph
+from penstock.shed.mapped import SEEDS
+from penstock.shed.policy import Shedding
+from penstock.shed.qos import QoS, qos
+from penstock.shed.shutting_down import costliest, cuts, of, only
+from penstock.shed.window_cost import savings
+from penstock.shed.window_rules import Grid, common
+from penstock.stats.load import LoadModel
+
+UNBOUNDED: Final = 10
+"""B where a query bounds no gap: the thesis's own in its experiments, or four times the overlap of the windows."""
+ENOUGH: Final = 1e-6
+"""Parts of the excess below this are none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A window drop that could stand at `location`: `gain` is what it saves for p = 1, `most` the largest p, and
+    `charge` what it costs whatever p."""
+
+    location: Location
+    keys: tuple[str, ...]
+    grid: Grid
+    batch: int
+    gain: float
+    charge: float
+    most: float
+    queries: frozenset[str]
+
+    def saved(self, rate: float) -> float:
+        """Processor seconds a second."""
+        return rate * self.gain - self.charge if rate > 0 else 0.0
+
+    def drop(self, rate: float, seed: int) -> Placed:
+        """The drop itself."""
+        g = self.grid
+        return self.location, WindowDrop(g.size, g.slide, rate, self.batch, self.keys, g.origin, seed)
+
+
+@dataclass(frozen=True, slots=True)
+class Cover:
+    """Candidates of which no two have a query in common, and the p of each."""
+
+    rates: tuple[tuple[Candidate, float], ...]
+    saved: float
+    lost: float
+
+
+class WindowShedding:
+    """`bounded_alone`: only queries that bound their gaps lose windows, and none is shut down: others lose otherwise."""
+
+    name = "window"
+
+    def __init__(self, seed: int = 0, bounded_alone: bool = False) -> None:
+        self._seed = seed
+        self._bounded_alone = bounded_alone
+
+    def shed(self, plan: Plan, load: LoadModel, excess: float) -> Shedding:
+        """See `penstock.shed.policy.Policy`."""
+        if excess <= 0 or load.load() <= 0:
+            return Shedding()
+        declared = {q.name: qos(q) for q in plan.network.queries}
+        gone: tuple[str, ...] = ()
+        made = self._without(load, declared, excess, gone)
+        while made.shortfall > ENOUGH * excess and not self._bounded_alone:
+            victim = costliest(load, gone, {name for name, q in declared.items() if q.max_gap is not None})
+            if victim is None:
+                break
+            further = self._without(load, declared, excess, (*gone, victim))
+            if further.saved <= made.saved * (1 + ENOUGH):
+                break
+            gone, made = (*gone, victim), further
+        return made
+
+    def _without(self, load: LoadModel, declared: Mapping[str, QoS], excess: float, gone: tuple[str, ...]) -> Shedding:
+        """The drops for the queries that run, and those that cut off what only the others need."""
+        running = only(load.network, gone)
+        rest = of(running, load)
+        spared = load.load() - rest.load()
+        cover = _best(self._candidates(rest, declared, load.network), declared, max(0.0, excess - spared))
+        drops = [c.drop(rate, self._seed * SEEDS + i) for i, (c, rate) in enumerate(cover.rates) if rate > 0]
+        saved = spared + cover.saved
+        short = excess - saved
+        lost = cover.lost + sum(declared[name].loss(1.0) for name in gone)
+        shed = (*(cuts(load.network, running) if gone else ()), *drops)
+        return Shedding(shed, gone, saved, short if short > ENOUGH * excess else 0.0, lost)
+
+    def _candidates(self, load: LoadModel, declared: Mapping[str, QoS], whole: Network) -> list[Candidate]:
+        """For each set of queries that a drop can serve the one that saves most. `whole` is the network with those that
+        were shut down: a drop must be allowed before them too."""
+        running = {q.name for q in load.network.queries}
+        best: dict[frozenset[str], Candidate] = {}
+        for location in _places(load):
+            found = reach(whole, location)
+            if found.why is not None:
+                continue
+            found = replace(found, needs=tuple(n for n in found.needs if n.query in running))
+            made = self._candidate(load, location, found, declared)
+            known = None if made is None else best.get(made.queries)
+            if made is not None and (known is None or made.saved(made.most) > known.saved(known.most)):
+                best[made.queries] = made
+        return sorted(best.values(), key=lambda c: (len(c.queries), sorted(c.queries)))
+
+    def _candidate(
+        self, load: LoadModel, location: Location, found: Reach, declared: Mapping[str, QoS]
+    ) -> Candidate | None:
+        mine = [declared[n.query] for n in found.needs]
+        if any(q.answer == "estimate" or (q.max_gap is None and self._bounded_alone) for q in mine):
+            return None
+        grid = common(found.needs)
+        batch = grid.batch([bears(n, q) for n, q in zip(found.needs, mine, strict=True)])
+        if batch < 1:
+            return None
+        most = min(batch / (batch + _kept(n, grid)) for n in found.needs)
+        gain = savings(load, location, found, grid, batch)
+        charge = load.drop_s * load.rate(location)
+        made = Candidate(location, found.keys, grid, batch, gain, charge, most, frozenset(n.query for n in found.needs))
+        return made if made.saved(most) > 0 else None
+
+
+def bears(needs: Needs, declared: QoS) -> int:
+    """B: the windows in a row that a query can miss. A gap in time lies between two results that are delivered."""
+    gap = declared.max_gap
+    if gap is None:
+        return max(UNBOUNDED, 4 * -(-size_of(needs.top) // needs.slide))
+    return gap.results if gap.results is not None else max(0, (gap.span_us or 0) // needs.slide - 1)
+
+
+def _kept(needs: Needs, grid: Grid) -> int:
+    """Windows that are kept between two batches: one and, where only a delivered result counts, those until it has
+    come."""
+    return 1 + -(-(size_of(needs.top) + 1) // grid.slide) if needs.swallows else 1
+
+
+def _places(load: LoadModel) -> Iterator[Location]:
+    for node in load.nodes:
+        if isinstance(node, Source):
+            yield Location(node)
+        for consumer, i in load.takers.get(node, ()):
+            if isinstance(node, Source) or isinstance(consumer, WindowAggregate):
+                yield Location(node, consumer, i)
+
+
+def _best(candidates: Sequence[Candidate], declared: Mapping[str, QoS], excess: float) -> Cover:
+    """The cover that loses least: beginning with a drop for each query alone, drops for several take the place of
+    theirs where that is better."""
+    chosen: list[Candidate] = []
+    cover = _spread((), declared, excess)
+    for each in candidates:
+        apart = [c for c in chosen if not c.queries & each.queries]
+        taken = [c for c in chosen if c.queries & each.queries]
+        if any(not c.queries <= each.queries for c in taken):
+            continue
+        found = _spread([*apart, each], declared, excess)
+        if _better(found, cover, excess):
+            chosen, cover = [*apart, each], found
+    return cover
+
+
+def _better(new: Cover, old: Cover, excess: float) -> bool:
+    short = min(new.saved, excess) - min(old.saved, excess)
+    if abs(short) > ENOUGH * max(excess, ENOUGH):
+        return short > 0
+    return new.lost < old.lost - 1e-9
+
+
+def _spread(chosen: Sequence[Candidate], declared: Mapping[str, QoS], excess: float) -> Cover:
+    """The p of each drop by which `excess` is saved at the least loss: pieces of straight loss, cheapest first."""
+    rates = dict.fromkeys(range(len(chosen)), 0.0)
+    pieces = sorted(piece for i, c in enumerate(chosen) for piece in _pieces(i, c, declared))
+    missing = excess
+    for _, i, low, high in pieces:
+        if missing <= 0:
+            break
+        candidate = chosen[i]
+        wanted = missing + (candidate.charge if low == 0 else 0.0)
+        rates[i] = min(high, low + wanted / candidate.gain)
+        missing = excess - sum(c.saved(rates[j]) for j, c in enumerate(chosen))
+    saved = sum(c.saved(rates[i]) for i, c in enumerate(chosen))
+    lost = sum(_lost(declared[q].loss, rates[i]) for i, c in enumerate(chosen) for q in c.queries)
+    return Cover(tuple((c, rates[i]) for i, c in enumerate(chosen)), saved, lost)
+
+
+def _pieces(i: int, candidate: Candidate, declared: Mapping[str, QoS]) -> Iterator[tuple[float, int, float, float]]:
+    """(loss for a unit of gain, candidate, from p, to p)."""
+    graphs = [declared[q].loss for q in candidate.queries]
+    bends = sorted({1 - x for g in graphs for x, _ in g.points if 0 < 1 - x < candidate.most} | {0.0, candidate.most})
+    for low, high in pairwise(bends):
+        fall = sum(_lost(g, high) - _lost(g, low) for g in graphs) / (high - low)
+        yield fall / candidate.gain, i, low, high
+
+
+def _lost(graph: Graph, rate: float) -> float:
+    return graph(1.0) - graph(1 - rate)
