@@ -26,7 +26,8 @@ class AutoShedding:
     name = "auto"
 
     def __init__(self, seed: int = 0) -> None:
-        self._parts: tuple[Policy, ...] = (Sampling(seed), SemanticShedding(seed), WindowShedding(seed, bounded_alone=True))
+        windows = WindowShedding(seed, bounded_alone=True)
+        self._parts: tuple[Policy, ...] = (Sampling(seed), SemanticShedding(seed), windows)
 
     def shed(self, plan: Plan, load: LoadModel, excess: float) -> Shedding:
         """See `penstock.shed.policy.Policy`."""

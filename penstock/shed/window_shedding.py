@@ -70,7 +70,7 @@ class Cover:
 
 
 class WindowShedding:
-    """`bounded_alone`: only queries that bound their gaps lose windows, and none is shut down: others lose otherwise."""
+    """`bounded_alone`: only queries that bound their gaps lose windows, and none is shut down."""
 
     name = "window"
 
