@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 from numbers import Integral
 from typing import Any, Final, NamedTuple, Protocol
 
@@ -28,7 +29,9 @@ from penstock.lane.paced import Paced, PacedClock, clock_of
 from penstock.lane.runtime import Lane
 from penstock.lane.session import Job, Outcome, run
 from penstock.operators.base import Row
-from penstock.plan.network import Network, StreamDefinition
+from penstock.operators.histories import row_key
+from penstock.plan.network import Network, Query, StreamDefinition
+from penstock.plan.node import Kind
 from penstock.plan.rewrites import optimize
 from penstock.plan.running import Plan
 from penstock.plan.schema import Schema
@@ -257,11 +260,28 @@ def _nothing_shed(wishes: Wishes) -> Snapshot:
 
 
 def _result(network: Network, outcome: Outcome, steering: Loop | None) -> Result:
-    shown = {q.name: _shown(outcome.elements[q.name], q.root.schema) for q in network.queries}
+    shown = {q.name: _shown(_netted(q, outcome.elements[q.name]), q.root.schema) for q in network.queries}
     if steering is None:
         return Result(shown, outcome.log[-1], outcome.log)
     short = sum(s.shortfall for s in steering.strategies if isinstance(s, Excess))
     return Result(shown, replace(outcome.log[-1], shortfall=short), steering.log)
+
+
+def _netted(query: Query, elements: Iterable[tuple[int, int, Row]]) -> Iterator[tuple[int, int, Row]]:
+    """A relation's elements without those of one instant that cancel: an operator may put in and take out a row within
+    it."""
+    if query.root.kind is Kind.STREAM:
+        yield from elements
+        return
+    for _, instant in groupby(elements, key=lambda e: e[0]):
+        changes = list(instant)
+        rest: Counter[Any] = Counter()
+        for _, sign, row in changes:
+            rest[row_key(row)] += sign
+        for ts, sign, row in changes:
+            if rest[row_key(row)] * sign > 0:
+                rest[row_key(row)] -= sign
+                yield ts, sign, row
 
 
 def _shown(elements: Iterable[tuple[int, int, Row]], schema: Schema) -> list[Element]:

@@ -30,7 +30,8 @@ from penstock.operators.columns.store import Store
 from penstock.operators.columns.train import Train
 from penstock.operators.window_aggregate import WindowAggregateOperator
 from penstock.plan.network import Network, Query
-from penstock.plan.node import Node
+from penstock.plan.node import Node, walk
+from penstock.plan.nodes import Source
 from penstock.plan.rewrites import optimize_node
 from penstock.plan.running import Plan
 from penstock.plan.windows import BEGIN, END
@@ -191,12 +192,14 @@ class Lane:
 
     def add(self, *queries: Query, at: int = BEGIN) -> int:
         """Adds queries; of streams they see what is stamped from the returned instant on: `at`, or the first instant
-        that no input has passed yet. Queries that are added together share what they can with one another."""
+        that none of these streams has passed yet. Queries that are added together share what they can with one another.
+        """
         graph = self._graph
         taken = [q.name for q in queries if q.name in graph.taps]
         if taken:
             raise PenstockError(Diagnostic(f"a query named '{taken[0]}' is already running"))
-        birth = Birth(max([at, *(p for name, p in graph.progress.items() if name not in graph.given)]))
+        read = {n.name for q in queries for n in walk(q.root) if isinstance(n, Source)}
+        birth = Birth(max([at, *(p for name, p in graph.progress.items() if name in read)]))
         added = [replace(q, root=optimize_node(q.root)) for q in queries] if self._optimized else list(queries)
         while graph.ran(added, birth):
             birth = birth._replace(serial=birth.serial + 1)
