@@ -1,4 +1,4 @@
-"""What CQL means, sentence by sentence of docs/cql.md's "Semantics": each is a test, on the reference and on the lane."""
+"""What CQL means, sentence by sentence of the section "Semantics" of docs/cql.md: on the reference and on the lane."""
 
 from __future__ import annotations
 
@@ -183,7 +183,8 @@ def test_an_ungrouped_aggregate_over_an_empty_unslid_window_yields_no_row(shown:
 
 def test_a_nested_window_reads_the_stamps_of_the_results_below_it(shown: Any) -> None:
     """The window [2, 4) gives its sum at 4, which lies in [4, 8)."""
-    query = """SELECT max(n) AS m, window_start FROM (SELECT sum(a) AS n FROM s [Range 2 Slide 2]) [Range 4 Slide 4] x"""
+    inner = "SELECT sum(a) AS n FROM s [Range 2 Slide 2]"
+    query = f"SELECT max(n) AS m, window_start FROM ({inner}) [Range 4 Slide 4] x"
     assert shown(query, fed(("s", 1, 5), ("s", 2, 1), ("s", 3, 2))) == [(4, 1, 5, 0), (8, 1, 3, 4)]
 
 
