@@ -25,6 +25,7 @@ from penstock.plan.nodes import (
     DStream,
     Except,
     Filter,
+    FilterPipeline,
     Intersect,
     IStream,
     Join,
@@ -63,7 +64,7 @@ def carriers(node: Node, inputs: Sequence[Carriers]) -> Carriers:
             return _by_position(node, inputs)
         case Join() | Read():
             return {name: c for c, names in _equated(node, inputs) for name in names}
-        case SemiJoin():
+        case SemiJoin() | FilterPipeline():
             return {name[2:]: c for c, names in _equated(node, inputs) for name in names if name.startswith("0.")}
     return {name: c for name, c in inputs[0].items() if name in node.schema}
 
@@ -84,7 +85,7 @@ def demand(node: Node, inputs: Sequence[Carriers]) -> Demand:
             return frozenset(inputs[0].values())
         case Except() | Intersect():
             return frozenset(_by_position(node, inputs).values())
-        case Join() | Read():
+        case Join() | Read() | FilterPipeline():
             return frozenset(c for c, _ in _equated(node, inputs))
         case SemiJoin():
             return NONE if node.null_aware else frozenset(c for c, _ in _equated(node, inputs))
@@ -141,7 +142,9 @@ def _by_position(node: Node, inputs: Sequence[Carriers]) -> Carriers:
     return found
 
 
-def _equated(node: Join | Read | SemiJoin, inputs: Sequence[Carriers]) -> list[tuple[Carrier, list[str]]]:
+def _equated(
+    node: Join | Read | SemiJoin | FilterPipeline, inputs: Sequence[Carriers]
+) -> list[tuple[Carrier, list[str]]]:
     """The carriers that the predicate makes of equal expressions, one over each input, and the columns among these."""
     found = []
     for terms in _classes(node.predicate):

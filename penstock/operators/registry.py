@@ -20,6 +20,7 @@ MODULES: Final[tuple[tuple[type[Node], str], ...]] = (
     (nodes.Union, "union"),
     (nodes.Join, "join"),
     (nodes.SemiJoin, "semijoin"),
+    (nodes.FilterPipeline, "filter_pipeline"),
     (nodes.Except, "except_"),
     (nodes.Intersect, "intersect"),
     (nodes.Distinct, "distinct"),

@@ -12,7 +12,8 @@ from typing import Final
 from penstock.plan.expressions import Expression, columns, conjuncts
 from penstock.plan.functions import can_raise, expensive
 from penstock.plan.node import Node
-from penstock.plan.nodes import Filter
+from penstock.plan.nodes import Filter, FilterPipeline
+from penstock.plan.nodes.pipeline import probes
 
 Order = tuple[int, ...]
 """Filters by their places in the query as it is written, in the order in which they are evaluated."""
@@ -44,7 +45,7 @@ def filters_of(node: Node) -> tuple[Expression, ...]:
     """The filters of `node`, as they are written; none for an operator that has no choice."""
     if isinstance(node, Filter):
         return conjuncts(node.predicate)
-    return ()
+    return node.filters if isinstance(node, FilterPipeline) else ()
 
 
 def orderable(node: Node) -> bool:
@@ -84,4 +85,9 @@ def allowed(node: Node, order: Order) -> bool:
 
 def guessed_costs(node: Node) -> tuple[float, ...]:
     """What the filters cost, before anything was measured."""
-    return tuple(USERS_S if can_raise(f) else EXPENSIVE_S if expensive(f) else COMPARISON_S for f in filters_of(node))
+    probed = isinstance(node, FilterPipeline)
+    return tuple(PROBE_S if probed and probes(f) else _guessed(f) for f in filters_of(node))
+
+
+def _guessed(condition: Expression) -> float:
+    return USERS_S if can_raise(condition) else EXPENSIVE_S if expensive(condition) else COMPARISON_S

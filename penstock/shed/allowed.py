@@ -5,7 +5,7 @@ operator and input, and why not. What may not stand before an operator stands be
 
 | before | random and semantic drop | because |
 |---|---|---|
-| filter, map, union, delay, join, read | yes | they make of fewer tuples fewer |
+| filter, pipelined filters, map, union, delay, join, read | yes | they make of fewer tuples fewer |
 | `[Range]`, `[Range Slide]`, unbounded window | yes | a tuple comes and goes by its own timestamp |
 | a window over an attribute | behind it | the largest value seen says where the window stands |
 | `[Rows N]`, partitioned or not | behind it | there the window has counted what is dropped: its placeholder |
@@ -36,6 +36,7 @@ from penstock.plan.nodes import (
     DStream,
     Except,
     Filter,
+    FilterPipeline,
     Intersect,
     IStream,
     Join,
@@ -86,6 +87,10 @@ def _semijoin(node: Node, i: int) -> str | None:
     return "fewer rows on the right side of NOT IN are more rows in the answer" if node.negated else LATE_ENTRY
 
 
+def _pipeline(node: Node, i: int) -> str | None:
+    return LATE_ENTRY if i else None
+
+
 def _never(why: str) -> Rule:
     return lambda node, i: why
 
@@ -105,6 +110,7 @@ RULES: Final[dict[type[Node], Rule]] = {
     Intersect: _intersect,
     Except: _except,
     SemiJoin: _semijoin,
+    FilterPipeline: _pipeline,
     Resample: lambda node, i: "its values are interpolated from their neighbours" if i else None,
     Distinct: _never("of equal rows a later one would stand for the first"),
     Aggregate: _never("an aggregate makes another result from fewer tuples"),

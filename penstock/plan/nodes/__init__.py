@@ -10,6 +10,7 @@ from penstock.plan.nodes.aggregation import Aggregate, AggregateCall, Distinct, 
 from penstock.plan.nodes.boxes import BSort, Read, Resample
 from penstock.plan.nodes.checks import check_window, combined
 from penstock.plan.nodes.combinations import Combination, Except, Intersect, Join, SemiJoin, Union
+from penstock.plan.nodes.pipeline import FilterPipeline
 from penstock.plan.nodes.sources import Source, Table, Window
 from penstock.plan.nodes.stateless import Delay, Filter, Map
 from penstock.plan.nodes.streams import DStream, IStream, RStream
@@ -24,6 +25,7 @@ __all__ = [
     "Distinct",
     "Except",
     "Filter",
+    "FilterPipeline",
     "IStream",
     "Intersect",
     "Join",

@@ -10,12 +10,19 @@ from typing import Final
 from penstock.plan.network import Network
 from penstock.plan.node import Node
 from penstock.plan.rewrites.fold_constants import fold_constants
+from penstock.plan.rewrites.pipeline_filters import pipeline_filters
 from penstock.plan.rewrites.prune_columns import prune_columns
 from penstock.plan.rewrites.push_down_filters import push_down_filters
 from penstock.plan.rewrites.stream_unbounded_windows import stream_unbounded_windows
 
 Pass = Callable[[Node], Node]
-PASSES: Final[tuple[Pass, ...]] = (fold_constants, stream_unbounded_windows, push_down_filters, prune_columns)
+PASSES: Final[tuple[Pass, ...]] = (
+    fold_constants,
+    stream_unbounded_windows,
+    push_down_filters,
+    prune_columns,
+    pipeline_filters,
+)
 
 
 def optimize_node(root: Node) -> Node:

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from penstock.plan.expressions import Column, columns
 from penstock.plan.node import Node, rewrite
-from penstock.plan.nodes import Aggregate, AggregateCall, Filter, Join, Map, SemiJoin, WindowAggregate
+from penstock.plan.nodes import Aggregate, AggregateCall, Filter, FilterPipeline, Join, Map, SemiJoin, WindowAggregate
 from penstock.plan.rewrites.places import orders_by_value
 from penstock.plan.windows import SlideRows
 
@@ -83,6 +83,10 @@ def _read(node: Node, needed: frozenset[str]) -> tuple[frozenset[str], ...]:
     if isinstance(node, SemiJoin):
         right = frozenset(n[2:] for n in columns(node.predicate) if n.startswith("1."))
         return (frozenset(node.left.schema.names), right)
+    if isinstance(node, FilterPipeline):
+        read = [name.partition(".")[::2] for name in columns(node.predicate)]
+        probed = (frozenset(n for i, n in read if i == str(place)) for place in range(1, len(node.inputs)))
+        return (frozenset(node.left.schema.names), *probed)
     if isinstance(node, Aggregate) or (isinstance(node, WindowAggregate) and not orders_by_value(node)):
         return (frozenset(node.keys) | _arguments(node.aggregates) | _numbering(node),)
     return tuple(frozenset(i.schema.names) for i in node.inputs)
