@@ -73,6 +73,13 @@ class Settings:
         "(stamped anew, with the current time) because data that somebody sent is not lost unasked; counted either way",
         one_of=("keep", "drop"),
     )
+    filters: str = knob(
+        "a-greedy",
+        "algorithm",
+        "what orders filters in a run: A-Greedy is never behind the others by more than its profiling, is back at the "
+        "greedy order within one profile window after a change, and knows correlations (docs/decisions/filters.md)",
+        one_of=("a-greedy", "sweep", "independent", "local-swaps", "static-greedy", "optimal", "off"),
+    )
     drop_profiling: float = knob(
         0.01,
         "share of rows",

@@ -30,6 +30,7 @@ from penstock.stats.snapshot import (
 
 IN_MEMORY = (
     "operators", "drops", "store_bytes", "values", "set_aside", "due", "entries", "held", "crossed",
+    "verdicts", "profiles",
 )
 """What attempts count that commit records do not keep."""
 

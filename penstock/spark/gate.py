@@ -8,7 +8,7 @@ batches, and drops go by it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import reduce
 from typing import Final
 
@@ -16,8 +16,10 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from penstock.plan.expressions import Expression
+from penstock.plan.filters import filters_of
 from penstock.plan.node import Node, walk
-from penstock.plan.nodes import Filter
+from penstock.plan.nodes import Filter, FilterPipeline
+from penstock.plan.nodes.pipeline import own, probes
 from penstock.plan.rewrites.prune_columns import needed_columns
 from penstock.plan.types import Type
 from penstock.spark.catalyst import catalyst
@@ -29,19 +31,23 @@ SOURCE_BITS: Final = 22
 OFFSET_BITS: Final = 41
 
 
-def gate(staged: Staged, inputs: Mapping[str, DataFrame]) -> DataFrame:
-    """All rows of `inputs` (by stream or relation) on their way to the lanes of stage 0, in column `_lane`."""
+def gate(staged: Staged, inputs: Mapping[str, DataFrame], ordered: Collection[int] = ()) -> DataFrame:
+    """All rows of `inputs` (by stream or relation) on their way to the lanes of stage 0, in column `_lane`. The entries
+    `ordered` are not filtered here, but batch by batch in the order of the plan (`penstock.spark.filters`)."""
     needed = needed_columns(*(q.root for q in staged.network.queries))
     entries = [e for e in staged.entries_of(0) if e.leaf.name in inputs]
     parts = []
     for name in dict.fromkeys(e.leaf.name for e in entries):
         mine = [e for e in entries if e.leaf.name == name]
-        parts.append(_leaf(inputs[name], mine, staged, needed.get(mine[0].leaf, frozenset())))
+        passes = {e.number: None if e.number in ordered else pushed(e, staged) for e in mine}
+        parts.append(_leaf(inputs[name], mine, staged, needed.get(mine[0].leaf, frozenset()), passes))
     return reduce(lambda a, b: a.unionByName(b, allowMissingColumns=True), parts)
 
 
-def _leaf(frame: DataFrame, entries: list[Entry], staged: Staged, needed: frozenset[str]) -> DataFrame:
-    """The rows of one leaf; malformed ones (`_bad`) go to lane 0 as rows of no entry, to be counted and set aside."""
+def _leaf(frame: DataFrame, entries: list[Entry], staged: Staged, needed: frozenset[str],
+          passes: Mapping[int, Column | None]) -> DataFrame:  # fmt: skip
+    """The rows of one leaf that pass; malformed ones (`_bad`) go to lane 0 as rows of no entry, to be counted and set
+    aside."""
     leaf = entries[0].leaf
     columns = [
         (_kept(f.name, f.type) if f.name in needed else _null(f.type)).alias(column_name(leaf.name, f.name))
@@ -55,17 +61,18 @@ def _leaf(frame: DataFrame, entries: list[Entry], staged: Staged, needed: frozen
         dead = F.col("_bad").isNotNull()
         columns += [F.when(dead, c).alias(n) for n, c in _dead_letter(leaf.name).items()]
     if len(entries) == 1:
-        return _alone(frame, entries[0], staged, judged).select("_entry", "_lane", *heads, *columns)
-    targets = [_target(e.number, _lane(e, staged), _good(pushed(e, staged), judged)) for e in entries]
+        return _alone(frame, entries[0], staged, judged, passes).select("_entry", "_lane", *heads, *columns)
+    targets = [_target(e.number, _lane(e, staged), _good(passes[e.number], judged)) for e in entries]
     if judged:
         targets.append(_target(DEAD, F.lit(0), dead))
     rows = frame.select(F.explode(F.filter(F.array(*targets), lambda t: t.isNotNull())).alias("_to"), *heads, *columns)
     return rows.select("_to._entry", "_to._lane", *(_quoted(c) for c in rows.columns if c != "_to"))
 
 
-def _alone(frame: DataFrame, entry: Entry, staged: Staged, judged: bool) -> DataFrame:
+def _alone(frame: DataFrame, entry: Entry, staged: Staged, judged: bool,
+           conditions: Mapping[int, Column | None]) -> DataFrame:  # fmt: skip
     """The rows of a leaf that one entry has for itself: no row is copied."""
-    passes = pushed(entry, staged)
+    passes = conditions[entry.number]
     if not judged:
         kept = frame if passes is None else frame.where(passes)
         return kept.withColumns({"_entry": F.lit(entry.number), "_lane": _lane(entry, staged)})
@@ -131,13 +138,22 @@ def _hashable(expression: Expression) -> Column:
 def pushed(entry: Entry, staged: Staged) -> Column | None:
     """What an entry's rows must pass before anything else sees them, as far as Catalyst can say it."""
     conditions = list(_conditions(entry.leaf, staged.roots_of(entry.fragment)))
-    if not conditions or any(c is None for c in conditions):
+    taken_whole = entry.leaf in staged.roots_of(entry.fragment)
+    if taken_whole or not conditions or any(c is None for c in conditions):
         return None
     return reduce(lambda a, b: a | b, [c for c in conditions if c is not None])
 
 
 def _conditions(leaf: Node, roots: Iterable[Node]) -> Iterable[Column | None]:
-    """For each operator that reads `leaf`: its predicate where it is a filter."""
+    """For each operator that reads `leaf`: what of its filters Catalyst can say."""
     for node in walk(*roots):
         if leaf in node.inputs:
-            yield catalyst(node.predicate) if isinstance(node, Filter) else None
+            said = [c for f in _filters(node, leaf) if (c := catalyst(f)) is not None]
+            yield reduce(lambda a, b: a & b, said) if said else None
+
+
+def _filters(node: Node, leaf: Node) -> tuple[Expression, ...]:
+    """The filters of `node` over the columns of `leaf`, where it is the stream that they filter."""
+    if isinstance(node, FilterPipeline) and leaf not in node.members:
+        return tuple(own(f) for f in node.filters if not probes(f))
+    return filters_of(node) if isinstance(node, Filter) else ()

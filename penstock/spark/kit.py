@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 import uuid
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -76,7 +76,7 @@ def run(
         loaded = [a for a in job.given if a.name in relations]
         for number, batch in enumerate(cuts([a for a in job.given if a.name not in relations], job.sizes)):
             rows = [*(loaded if number == 0 else ()), *batch]
-            frame = _gated(session, cut, rows)
+            frame = _gated(session, cut, rows, steering.ordering.entries)
             if frame is not None:
                 pipeline.on_batch(frame, number)
         for instant in job.ends():
@@ -103,11 +103,13 @@ def _session() -> SparkSession:
     return SparkSession.getActiveSession() or open_session("penstock", "local[2]", folder)
 
 
-def _gated(spark: SparkSession, cut: Staged, rows: Sequence[Arrival]) -> DataFrame | None:
+def _gated(
+    spark: SparkSession, cut: Staged, rows: Sequence[Arrival], ordered: Collection[int]
+) -> DataFrame | None:
     leaves = {e.leaf.name: e.leaf for e in cut.entries_of(0)}
     inputs = {n: _frame(spark, leaf, [a for a in rows if a.name == n]) for n, leaf in leaves.items()}
     filled = {n: f for n, f in inputs.items() if f is not None}
-    return gate(cut, filled) if filled else None
+    return gate(cut, filled, ordered) if filled else None
 
 
 def _frame(spark: SparkSession, leaf: Source | Table, rows: Sequence[Arrival]) -> DataFrame | None:

@@ -187,7 +187,11 @@ class Pipeline:
 
     def _lanes(self, plan: PlanRecord, rows: DataFrame | None) -> tuple[tuple[Attempt, ...], Counted | None]:
         """The work of all lanes, stage after stage; and what the gate dropped before it."""
-        gate = self.steering.divided(plan.plan).gate
+        divided = self.steering.divided(plan.plan)
+        gate = divided.gate
+        if rows is not None and plan.source is not None:
+            self.steering.ordering.calibrate(rows)
+        rows = None if rows is None else divided.filters(rows)
         panes = () if rows is None else self._chosen(plan)
         arriving = None if rows is None else _numbered(rows, plan.batch if gate.drops or panes else None)
         before = {} if self._last is None else last_attempts(self._last, self.staged.stages)

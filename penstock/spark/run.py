@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
+from penstock.control.steer import Wishes, steer
 from penstock.errors import PenstockError
 from penstock.plan.network import Network
 from penstock.plan.nodes import Table
@@ -31,6 +32,7 @@ from penstock.spark.sources.replay import feeding
 from penstock.spark.sources.vanishing import Vanishing
 from penstock.spark.stages import staged
 from penstock.spark.state.checkpoint import Checkpoint
+from penstock.spark.steering import Steering
 
 LOOK_S = 0.05
 """How often a run looks for batches to follow up and for the end."""
@@ -81,9 +83,12 @@ class Run:
         self._stopping = threading.Event()
         own = self.checkpoint.folder.sub("dead-letters").name
         letters = DeadLetters(self.checkpoint.run, options.dead_letters or own)
+        loop = steer(self.staged.network, Wishes(filters=options.settings.filters))
+        steering = Steering(self.staged, loop, self.checkpoint.folder, options.settings)
         self.pipeline = Pipeline(
-            self.spark, self.staged, self.checkpoint, sinks, self._relations, options.settings, letters=letters
-        )
+            self.spark, self.staged, self.checkpoint, sinks, self._relations, options.settings, steering,
+            letters=letters,
+        )  # fmt: skip
 
     def go(self) -> None:
         """Runs to the end: of the sources with `until_idle`, else until `stop`."""
@@ -144,7 +149,8 @@ class Run:
         read = [s for s in self.staged.network.streams if s.name in _leaves(self)]
         work = f"{self.options.checkpoint}/sources"
         frames = {s.name: open_stream(self.spark, s, work=work) for s in read}
-        writer = gate(self.staged, frames).writeStream.foreachBatch(self._on_batch)
+        rows = gate(self.staged, frames, self.pipeline.steering.ordering.entries)
+        writer = rows.writeStream.foreachBatch(self._on_batch)
         writer = writer.option("checkpointLocation", f"{self.options.checkpoint}/spark")
         if self.options.until_idle and not self._paced:
             return writer.trigger(availableNow=True).start()

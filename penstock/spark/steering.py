@@ -23,6 +23,8 @@ from penstock.settings import Settings
 from penstock.spark.counting import Totals, delays_of
 from penstock.spark.drops import Counted, Thinner, at_gate
 from penstock.spark.events import EventLog
+from penstock.spark.filters import Ordered
+from penstock.spark.ordering import Ordering
 from penstock.spark.plans import Plans
 from penstock.spark.stages import Staged
 from penstock.spark.state.files import Folder
@@ -37,11 +39,13 @@ KEPT: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class Divided:
-    """A batch's plan as those see it who carry it out: the gate's drops, and what is written to the lanes."""
+    """A batch's plan as those see it who carry it out: the gate's filters and drops, and what is written to the
+    lanes."""
 
     plan: Plan
     gate: Thinner
     lanes: str
+    filters: Ordered
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +72,7 @@ class Steering:
         self.events = EventLog(checkpoint.sub("events"), self.plans)
         self._staged = staged
         self._totals = Totals(staged, self.plans, settings, self.loop.plan.watched)
+        self.ordering = Ordering(staged, self.loop)
         self._divided: tuple[str, Divided] | None = None
         self._file = _mode_file(checkpoint)
         self._changed = 0
@@ -104,7 +109,8 @@ class Steering:
             plan = self.plans.read(written)
             mine, left = at_gate(self._staged, plan)
             thinner = Thinner(mine, len(self._staged.entries))
-            self._divided = written, Divided(plan, thinner, self.plans.written(left))
+            filters = Ordered(self.ordering.filters, plan)
+            self._divided = written, Divided(plan, thinner, self.plans.written(filters.left(left)), filters)
         return self._divided[1]
 
     def after(self, done: Done) -> Snapshot:
@@ -117,6 +123,7 @@ class Steering:
         batch = BatchStatistics(done.record.batch, 0, done.seconds, done.processor_s, delays, self.mode)
         read = done.record.source is not None
         snapshot = self._totals.snapshot(time.monotonic(), done.record.progress, batch, divided.plan.shut_down, read)
+        snapshot = replace(snapshot, profiles=self.ordering.measured(done.attempts, self.plans))
         self.events.snapshot(snapshot, self.mode, divided.plan)
         self._step(snapshot, read and self.mode != "off")
         return snapshot

@@ -42,8 +42,24 @@ class LaneCounters:
             if came:
                 dropped.append([*self._named(d.location), d.reason, came, went])
         aside = {f: self._more(("aside", f), (n,))[0] for f, n in looked.set_aside}
-        return {"operators": operators, "drops": dropped, "store_bytes": looked.store_bytes,
-                "values": self._values(looked.values), "set_aside": {f: n for f, n in aside.items() if n}}  # fmt: skip
+        return {
+            "operators": operators,
+            "drops": dropped,
+            "store_bytes": looked.store_bytes,
+            "profiles": self._profiles(lane),
+            "values": self._values(looked.values),
+            "set_aside": {f: n for f, n in aside.items() if n},
+        }
+
+    def _profiles(self, lane: Lane) -> list[Any]:
+        """What was measured of filters: the operator's place, the words of its verdicts with their counts, rows
+        sampled, seconds and the rows they were spent on."""
+        found = []
+        for p in lane.profiled():
+            if p.node in self._places:
+                words = Counter(p.bits.tolist()).most_common()
+                found.append([self._places[p.node], words, p.sampled, p.seconds.tolist(), p.rows.tolist()])
+        return found
 
     def _values(self, looked: tuple[Histogram, ...]) -> list[Any]:
         """For each watched column that had rows: its place, its name, and its histogram."""
@@ -102,6 +118,7 @@ def _added(parts: list[dict[str, Any]]) -> dict[str, Any]:
     return {
         "operators": [o for p in parts for o in p["operators"]],
         "drops": [d for p in parts for d in p["drops"]],
+        "profiles": [m for p in parts for m in p["profiles"]],
         "store_bytes": sum(p["store_bytes"] for p in parts),
         "values": [v for p in parts for v in p["values"]],
         "set_aside": dict(aside),

@@ -21,7 +21,7 @@ from penstock.spark.lanes.container import pack, unpack
 from penstock.spark.lanes.counters import StageCounters, Watch
 from penstock.spark.lanes.protocol import Request
 from penstock.spark.lanes.share import Made, Share
-from penstock.spark.lanes.wire import dead_letters, from_bytes, to_bytes
+from penstock.spark.lanes.wire import dead_letters, from_bytes, to_bytes, verdicts
 from penstock.spark.stages import staged
 from penstock.spark.state.files import Damaged, Folder
 from penstock.spark.state.records import Attempt, Records
@@ -95,6 +95,7 @@ class Keeper:
             "due": made.due,
             "entries": made.entries,
             "held": self.share.held(),
+            "verdicts": verdicts(tables[0]) if tables and request.stage == 0 else {},
             **self.counters.since(self.share, request.stage),
         }
         lane = f"{request.stage}.{request.lane}"

@@ -23,6 +23,10 @@ from penstock.spark.entries import Entry
 HEADERS = ("_entry", "_ts", "_seq", "_arrival")
 DEAD = -1
 """The entry of malformed rows."""
+PROFILED = -2
+"""The entry of sampled rows that a filter at the gate has dropped: of them only the verdicts are looked at."""
+VERDICTS = "_verdicts"
+"""The column of the filters' verdicts on sampled rows, NULL for others (see `penstock.spark.filters`)."""
 DEAD_LETTER = ("_stream", "_reason", "_raw", "_source", "_offset", "_arrival")
 """What is kept of them."""
 
@@ -33,6 +37,14 @@ def dead_letters(table: pa.Table) -> pa.Table | None:
         return None
     dead = table.filter(pc.equal(table.column("_entry"), DEAD)).select(DEAD_LETTER)
     return dead if dead.num_rows else None
+
+
+def verdicts(table: pa.Table) -> dict[str, int]:
+    """How often each word of verdicts is in a table that came from the gate."""
+    if VERDICTS not in table.column_names:
+        return {}
+    counted = pc.value_counts(table.column(VERDICTS).drop_null())
+    return {str(c["values"]): c["counts"] for c in counted.to_pylist()}
 
 
 def column_name(leaf: str, column: str) -> str:

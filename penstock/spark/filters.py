@@ -1,0 +1,161 @@
+"""Filters at the gate in the order of the plan (Babu 4.1), profiled on samples (4.3.1).
+
+Where a stream's rows go to one operator whose filters Catalyst can all say, the gate evaluates them batch by batch in
+the order that the plan of the batch has: each for the rows that those before it have left, in generated code. A batch's
+frame is still the query over its sources, so Spark puts the filters at the scan, and keeps their order.
+
+A share of the rows is sampled, by a hash of their places. A sampled row carries a bitmap of every filter's verdict, and
+passes whatever they say; if one of them drops it, it goes to a lane as a row of no entry, which counts its bitmap and
+forgets it. Catalyst gives no cost per filter: `penstock.spark.calibration` measures these on a sample.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Final
+
+import numpy as np
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from penstock.plan.expressions import Column as Name
+from penstock.plan.expressions import Expression, substitute
+from penstock.plan.filters import Profiling, filters_of, orderable
+from penstock.plan.node import Node, walk
+from penstock.plan.nodes import Filter, Source
+from penstock.plan.running import Plan
+from penstock.spark.catalyst import catalyst, sayable
+from penstock.spark.entries import Entry
+from penstock.spark.lanes.wire import PROFILED, VERDICTS, column_name
+from penstock.spark.plans import Plans
+from penstock.spark.stages import Staged
+from penstock.spark.state.records import Attempt
+from penstock.stats.snapshot import FilterProfile
+
+FILTER_BITS: Final = 40
+"""Of a verdict word the lower bits are filters, those above say which entry the row is of."""
+MOST_SAMPLED: Final = 0.05
+"""The largest share of a batch that is sampled: batches are large, and sampled rows cross whatever they are."""
+_ALL: Final = 1 << 24
+
+
+@dataclass(frozen=True, slots=True)
+class GateFilters:
+    """The filters of `node`, a node of the network, on the rows of `entry`."""
+
+    node: Node
+    entry: Entry
+    filters: tuple[Expression, ...]
+
+    def conditions(self) -> list[Column]:
+        """The filters over the columns of the wire; a filter that is NULL drops its row."""
+        leaf = self.entry.leaf
+        names = {f.name: Name(column_name(leaf.name, f.name), f.type) for f in leaf.schema}
+        found = [catalyst(substitute(f, names)) for f in self.filters]
+        return [c for c in found if c is not None]
+
+
+def at_gate(staged: Staged) -> tuple[GateFilters, ...]:
+    """What the gate orders: filters on rows that nobody else in their fragment reads, and that no panes are made of."""
+    outer = {inner: node for node, inner in staged.inner.items()}
+    paned = {p.source.number for p in staged.panes}
+    found = []
+    for entry in staged.entries_of(0):
+        readers = [n for n in walk(*staged.roots_of(entry.fragment)) if entry.leaf in n.inputs]
+        whole = entry.leaf in staged.roots_of(entry.fragment)
+        if len(readers) == 1 and not whole and isinstance(entry.leaf, Source) and entry.number not in paned:
+            node = readers[0]
+            listed = filters_of(node)
+            mine = isinstance(node, Filter) and orderable(node) and len(listed) <= FILTER_BITS
+            if mine and all(map(sayable, listed)) and outer.get(node) is not None:
+                found.append(GateFilters(outer[node], entry, listed))
+    return tuple(found)
+
+
+class Ordered:
+    """The gate's filters under one plan; made once for all batches that have the plan."""
+
+    def __init__(self, filters: Sequence[GateFilters], plan: Plan) -> None:
+        orders, profiled = dict(plan.orders), dict(plan.profiled)
+        self.parts = [(g, orders.get(g.node), profiled.get(g.node)) for g in filters]
+
+    def left(self, plan: Plan) -> Plan:
+        """`plan` without what is measured here."""
+        mine = {g.node for g, _, _ in self.parts}
+        return replace(plan, profiled=tuple(p for p in plan.profiled if p[0] not in mine))
+
+    def __call__(self, rows: DataFrame) -> DataFrame:
+        """The rows that pass, and sampled ones."""
+        profiling = any(p is not None for _, _, p in self.parts)
+        words: list[Column] = []
+        for gate, order, profiled in self.parts:
+            conditions = gate.conditions()
+            other = F.col("_entry") != gate.entry.number
+            kept = reduce(lambda a, b: a & b, [conditions[i] for i in order or range(len(conditions))])
+            if profiled is None:
+                rows = rows.where(other | kept)
+            else:
+                sampled = _sampled(rows, profiled)
+                rows = rows.where(other | sampled | kept)
+                words.append(F.when(~other & sampled, _word(gate.entry, conditions)))
+        return _marked(rows, words) if profiling else rows
+
+
+def _sampled(rows: DataFrame, profiling: Profiling) -> Column:
+    """True for a share of the rows, by their places; where the source gives none, by what they hold."""
+    named = ["_seq"] if "_seq" in rows.columns else [c for c in rows.columns if c == "_ts" or ":" in c]
+    drawn = F.xxhash64(*(F.col(f"`{c}`") for c in named), F.lit(profiling.seed)).bitwiseAND(F.lit(_ALL - 1))
+    return drawn < F.lit(int(min(profiling.rate, MOST_SAMPLED) * _ALL))
+
+
+def _word(entry: Entry, conditions: Sequence[Column]) -> Column:
+    """The verdicts of all filters in one word: a bit for each that drops the row, and the entry's number."""
+    bits = [F.when(F.coalesce(c, F.lit(False)), 0).otherwise(1 << i) for i, c in enumerate(conditions)]
+    return F.lit(entry.number << FILTER_BITS).cast("bigint") + reduce(lambda a, b: a + b, bits).cast("bigint")
+
+
+def _marked(rows: DataFrame, words: Sequence[Column]) -> DataFrame:
+    """The rows with their words; those that a filter drops are rows of no entry."""
+    rows = rows.withColumn(VERDICTS, F.coalesce(*words))
+    dropped = F.col(VERDICTS).bitwiseAND(F.lit((1 << FILTER_BITS) - 1)) > 0
+    return rows.withColumn("_entry", F.when(dropped, F.lit(PROFILED)).otherwise(F.col("_entry")))
+
+
+def profiles(
+    filters: Iterable[GateFilters], counted: Mapping[str, int], costs: Mapping[Node, Sequence[float]]
+) -> tuple[FilterProfile, ...]:
+    """What the lanes counted in a batch, as what was measured of each operator's filters. The words come without an
+    order of arrival: they are all of one batch."""
+    found = []
+    low = (1 << FILTER_BITS) - 1
+    for gate in filters:
+        mine = {int(w) & low: n for w, n in counted.items() if int(w) >> FILTER_BITS == gate.entry.number}
+        if mine:
+            bits = np.repeat(np.array(list(mine), np.int64), list(mine.values()))
+            cost = np.asarray(costs.get(gate.node, ()) or np.zeros(len(gate.filters)))
+            rows = np.full(len(gate.filters), float(len(bits)))
+            mixed = np.random.default_rng(len(bits)).permutation(bits[bits != 0])
+            found.append(FilterProfile(gate.node, mixed, len(bits), cost * rows, rows))
+    return tuple(found)
+
+
+def in_lanes(attempts: Iterable[Attempt], plans: Plans) -> tuple[FilterProfile, ...]:
+    """What lanes have measured of filters in a batch."""
+    found = []
+    for attempt in attempts:
+        for place, words, sampled, seconds, rows in attempt.counters["profiles"]:
+            bits = np.repeat(np.array([w for w, _ in words], np.int64), [n for _, n in words])
+            measured = np.array(seconds), np.array(rows)
+            found.append(FilterProfile(plans.node(place), bits, sampled, *measured))
+    return tuple(found)
+
+
+def counted(attempts: Iterable[Attempt]) -> dict[str, int]:
+    """The words of verdicts that came to all lanes in a batch."""
+    total: Counter[str] = Counter()
+    for attempt in attempts:
+        total.update(attempt.counters["verdicts"])
+    return dict(total)
