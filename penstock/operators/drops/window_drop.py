@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -28,6 +29,7 @@ from penstock.plan.drops import WindowDrop
 from penstock.plan.node import Node
 
 _MANY: Final = 1024
+_ALL_PASS: Final = np.zeros((0, 0), np.bool_)
 Told = Callable[[Array, Array, Array], None]
 """What hears of dropped batches: for each its group, tau and U."""
 
@@ -85,28 +87,35 @@ class Decider:
         self._rates[ids], self._batches[ids] = drop.rate, drop.batch
         self._excepted(ids)
 
-    def decide(self, names: Array, ts: Array, passed: Array) -> Array:
-        """Which of these elements, in the order of time, are dropped."""
+    def decide(self, names: Array, ts: Array, passed: Callable[[], Array] | None) -> Array:
+        """Which of these elements, in the order of time, are dropped. `names` are their groups (one for all of one);
+        `passed` says what reaches the first aggregate on each way, None: everything."""
         self._arm(ts)
         groups = self._groups(names)
+        if len(groups) < len(ts):
+            groups = np.zeros(len(ts), np.int64) + groups[0]
         gone = np.zeros(len(ts), np.bool_)
-        done = 0
-        while done < len(ts):
-            done, used = self._run(groups, ts, passed, done, gone)
+        seen = None if passed is not None else _ALL_PASS
+        done, state = 0, kernel.FULL
+        while state != kernel.DONE:
+            done, used, state = self._run(groups, ts, seen, done, gone)
             self._tell(self._log[:used])
-            if done < len(ts):
+            if state == kernel.FULL and not used:
                 self._log = np.empty((2 * len(self._log), 3), np.int64)
+            if state == kernel.BLIND and passed is not None:
+                seen = passed()
         if len(self._recent) > _MANY and len(ts):
             self._recent = self._recent[self._recent[:, 2] > int(ts[0]) - self.watched.span]
         return gone
 
-    def _run(self, groups: Array, ts: Array, passed: Array, start: int, gone: Array) -> tuple[int, int]:
+    def _run(self, groups: Array, ts: Array, seen: Array | None, start: int, gone: Array) -> tuple[int, int, int]:
         d, w = self.drop, self.watched
         grid = np.array([d.origin, d.slide, d.size, d.seed], np.int64)
-        done, used = kernel.run(self._state, self._rates, self._batches, self._names, groups, ts, passed, grid, w.ways,
-                                w.levels, w.later, w.every, start, self.since, gone, self._log, 0,
-                                self.counters)  # fmt: skip
-        return int(done), int(used)
+        passed = _ALL_PASS if seen is None else seen
+        done, used, state = kernel.run(self._state, self._rates, self._batches, self._names, groups, ts, passed, grid,
+                                       w.ways, w.levels, w.later, w.every, start, self.since, gone, self._log,
+                                       self.counters, seen is not None)  # fmt: skip
+        return int(done), int(used), int(state)
 
     def _tell(self, batches: Array) -> None:
         if not len(batches):
@@ -199,8 +208,9 @@ class RunningWindowDrop:
         """The tuples that stay."""
         if self.decider is None or not len(train) or self.drop.idle:
             return train
-        names = groups_of(train, self._keys, self._types, self.context)
-        passed = np.zeros((0, 0), np.bool_) if self.survivors is None else self.survivors(train)
+        first = train if self._keys else train.slice(0, 1)
+        names = groups_of(first, self._keys, self._types, self.context)
+        passed = None if self.survivors is None else partial(self.survivors, train)
         gone = self.decider.decide(names, train.ts, passed)
         return train.where(~gone) if gone.any() else train
 

@@ -5,7 +5,7 @@ start is seen, from what was seen before it. A batch may go when its coin says s
 result since the batch before, or lost none in it (Tatbul 4.7 with the rule that no new batch is dropped until a result
 was delivered). Coins that come up while it may not are kept for later.
 
-    NEXT      the window that is decided next
+    NEXT      the window that is decided next, and BEGIN, its start
     FROM      the first start of the last dropped batch
     TAU       tuples before it were kept for the windows before that batch
     UNTIL     the start of the window after that batch: what is dropped is [TAU, UNTIL)
@@ -24,8 +24,9 @@ from numba import njit
 
 from penstock.operators.columns.vector import Array
 
-NEXT, FROM, TAU, UNTIL, OPEN, LOST, PENDING, COIN = range(8)
-WIDTH: Final = 8
+NEXT, FROM, TAU, UNTIL, OPEN, LOST, PENDING, COIN, BEGIN = range(9)
+WIDTH: Final = 9
+DONE, FULL, BLIND = range(3)
 TOSSED, HIT, WINDOWS, DROPPED = range(4)
 """Counters: coins tossed, those that came up, windows decided, windows dropped."""
 NEVER: Final = -(1 << 61)
@@ -55,8 +56,9 @@ def comes_up(seed: int, group: int, batch: int, rate: float) -> bool:
 @njit(cache=True)
 def run(state: Array, rates: Array, batches: Array, names: Array, groups: Array, ts: Array, passed: Array,
         grid: Array, ways: Array, levels: Array, later: int, every: int, start: int, since: int, gone: Array,
-        log: Array, used: int, counters: Array) -> tuple[int, int]:  # fmt: skip
-    """Takes rows from `start` on; returns the row to go on from (fewer than all: the log is full) and the log's length.
+        log: Array, counters: Array, sees: bool) -> tuple[int, int, int]:  # fmt: skip
+    """Takes rows from `start` on; returns the row to go on from, the log's length, and DONE, FULL (the log is) or
+    BLIND: it must know what passed, which is not worked out before (`sees`).
 
     grid     origin, slide, size and seed
     passed   ways x rows: whether the row reaches the first aggregate on each way; empty: every row does on all
@@ -68,23 +70,27 @@ def run(state: Array, rates: Array, batches: Array, names: Array, groups: Array,
     log      (group, TAU, UNTIL) of each batch that is dropped
     """
     origin, slide, size, seed = grid[0], grid[1], grid[2], grid[3]
+    used = 0
     for i in range(start, len(ts)):
         g, t = groups[i], ts[i]
         s = state[g]
-        k = (t - origin) // slide
-        if s[NEXT] <= k:
+        if t >= s[BEGIN]:
+            k = (t - origin) // slide
             first = max(s[NEXT], since)
             if first < k - FAR:
                 first = k - FAR
             if used + (k - first) + 2 > len(log):
-                return i, used
+                return i, used, FULL
             s[COIN] = max(s[COIN], first // batches[g])
             used = _decide(s, first, k, t, g, names[g], rates[g], batches[g], origin, slide, size, seed, every, log,
                            used, counters)  # fmt: skip
-        gone[i] = s[TAU] <= t < s[UNTIL]
-        if s[OPEN] != 0 or s[LOST] != 0:
+        if t < s[UNTIL]:
+            gone[i] = t >= s[TAU]
+        if s[OPEN] != 0:
+            if not sees:
+                return i, used, BLIND
             _learn(s, t, i, passed, ways, levels, later, slide, size)
-    return len(ts), used
+    return len(ts), used, DONE
 
 
 @njit(cache=True)
@@ -120,7 +126,7 @@ def _decide(s: Array, first: int, last: int, t: int, g: int, name: int, rate: fl
                 following = min(following, j + 1 + (s[UNTIL] - slide + size - begin - 1) // slide)
             counters[WINDOWS] += following - j
             j = following
-    s[NEXT] = j
+    s[NEXT], s[BEGIN] = j, origin + j * slide
     return used
 
 
