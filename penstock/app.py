@@ -74,7 +74,7 @@ class App:
 
     def run(
         self,
-        master: str = "local[*]",
+        master: str | None = None,
         checkpoint: str = "checkpoint",
         until_idle: bool = False,
         close: bool = False,

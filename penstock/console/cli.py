@@ -70,7 +70,9 @@ def explain(
 @app.command()
 def run(
     script: Script,
-    master: Annotated[str, typer.Option(help="Where Spark runs: local[N], spark://HOST:PORT, yarn, ...")] = "local[*]",
+    master: Annotated[
+        str | None, typer.Option(help="Where Spark runs: local[N], spark://HOST:PORT, yarn, ...; all cores here.")
+    ] = None,
     checkpoint: Annotated[str, typer.Option(metavar="DIR", help="Where the run's state lives.")] = "checkpoint",
     until_idle: Annotated[bool, typer.Option("--until-idle", help="End when the sources have nothing more.")] = False,
     close: Annotated[

@@ -25,7 +25,7 @@ from penstock.spark.errors import explained
 from penstock.spark.gate import gate
 from penstock.spark.packages import formats_of, session_settings
 from penstock.spark.pipeline import BatchReport, Pipeline
-from penstock.spark.session import JavaLog, cache_folder, open_session
+from penstock.spark.session import JavaLog, cache_folder, cores, open_session
 from penstock.spark.sinks import open_sink
 from penstock.spark.sources import open_relation, open_stream
 from penstock.spark.sources.replay import feeding
@@ -42,10 +42,11 @@ AROUND_S = 2.0
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """How to run. `until_idle` ends when the sources have nothing more, `close` then closes all windows too. Rows that
-    cannot be read go to `dead_letters`, or to the folder of that name in the checkpoint."""
+    """How to run. `master` None is where spark-submit says, else all cores of this machine. `until_idle` ends when the
+    sources have nothing more, `close` then closes all windows too. Rows that cannot be read go to `dead_letters`, or to
+    the folder of that name in the checkpoint."""
 
-    master: str = "local[*]"
+    master: str | None = None
     checkpoint: str = "checkpoint"
     until_idle: bool = False
     close: bool = False
@@ -67,8 +68,7 @@ class Run:
         self._secrets = secrets_of(network)
         extra = {**session_settings(formats_of(network), options.packages), **(options.extra or {})}
         self.spark = open_session("penstock", options.master, cache_folder(), extra, options.log)
-        cores = max(1, self.spark.sparkContext.defaultParallelism)
-        self.checkpoint = Checkpoint(options.checkpoint, network, cores)
+        self.checkpoint = Checkpoint(options.checkpoint, network, cores(self.spark))
         self.staged = staged(network, self.checkpoint.lanes)
         sinks = {
             q.name: open_sink(self.spark, q, self.checkpoint.run, as_json=options.rows_as_json) for q in network.queries

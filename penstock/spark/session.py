@@ -7,6 +7,7 @@ import json
 import os
 import sys
 import tempfile
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from pyspark.sql import SparkSession
 
 from penstock.errors import Diagnostic, PenstockError
 from penstock.spark.java import find_java, quiet_home
+from penstock.spark.shipping import archive
 
 CHECKPOINT_MANAGERS: Final = "org.apache.spark.sql.execution.streaming.checkpointing"
 FAST: Final[Mapping[str, str]] = {
@@ -95,28 +97,72 @@ appender.stderr.layout.eventTemplate = """ + json.dumps({
     "error": {"$resolver": "exception", "field": "stackTrace", "stackTrace": {"stringified": True}},
 })  # fmt: skip
 """Spark's messages in the shape of our own log's lines."""
+HERE: Final = "local[*]"
+SUBMITTED: Final = "PYSPARK_GATEWAY_PORT"
+"""In the environment of what spark-submit has started; its Java runs already."""
+EXECUTORS_S: Final = 15.0
+STEADY_S: Final = 2.0
+"""How long executors are waited for, and after how long without a new one they are all there."""
 LEVELS: Final = ("off", "error", "warn", "info", "debug")
 
 
 def open_session(
-    name: str, master: str, cache: Path, extra: Mapping[str, str] | None = None, log: JavaLog | None = None
+    name: str, master: str | None, cache: Path, extra: Mapping[str, str] | None = None, log: JavaLog | None = None
 ) -> SparkSession:
-    """A session on `master` (`local[2]`, `spark://...`); `extra` settings win over ours.
+    """A session on `master` (`local[2]`, `spark://...`; None: where spark-submit says, else here); `extra` settings win
+    over ours.
 
     `cache` is a folder for what Java needs on disk: the logging settings, and the start script of a packaged runtime.
     """
-    java = find_java(os.environ, cache)
-    os.environ["JAVA_HOME"] = str(quiet_home(java, cache))
-    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    settings = {**FAST, **_local(master), **_logging(cache, log or JavaLog()), **(extra or {})}
-    builder = SparkSession.builder.appName(name).master(master)
+    log, submitted = log or JavaLog(), SUBMITTED in os.environ
+    if not submitted:
+        master = master or HERE
+        java = find_java(os.environ, cache)
+        os.environ["JAVA_HOME"] = str(quiet_home(java, cache))
+    local = master is not None and master.startswith("local")
+    if local or "PYSPARK_PYTHON" not in os.environ:
+        os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    settings = {**FAST, **(LOCAL if local else {}), **_logging(cache, log), **(extra or {})}
+    builder = SparkSession.builder.appName(name)
     for key, value in settings.items():
         builder = builder.config(key, value)
-    return builder.getOrCreate()
+    session = (builder if master is None else builder.master(master)).getOrCreate()
+    if submitted:
+        _hush(session, log)
+    if not is_local(session):
+        session.sparkContext.addPyFile(str(archive(cache)))
+    return session
 
 
-def _local(master: str) -> Mapping[str, str]:
-    return LOCAL if master.startswith("local") else {}
+def _hush(session: SparkSession, log: JavaLog) -> None:
+    """What `_logging` says to a Java that starts, to one that runs."""
+    session.sparkContext.setLogLevel(log.level.upper())
+    if log.level == "error" and session._jvm is not None:
+        log4j = session._jvm.org.apache.logging.log4j
+        for name in RAISED_ANYWAY:
+            log4j.core.config.Configurator.setLevel(name, log4j.Level.OFF)
+
+
+def is_local(session: SparkSession) -> bool:
+    """True where all of Spark is one process, the driver's own Java."""
+    master = str(session.sparkContext.master)
+    return master == "local" or master.startswith("local[")
+
+
+def cores(session: SparkSession) -> int:
+    """How many tasks run at a time. Executors of a cluster come one after the other, and are waited for a while."""
+    context = session.sparkContext
+    if is_local(session) or context.getConf().contains("spark.default.parallelism"):
+        return max(1, int(context.defaultParallelism))
+    context.parallelize([0], 1).count()
+    deadline, known, since = time.monotonic() + EXECUTORS_S, 0, time.monotonic()
+    while time.monotonic() < deadline and time.monotonic() - since < STEADY_S:
+        now = context._jsc.sc().getExecutorMemoryStatus().size()
+        if now != known:
+            known, since = now, time.monotonic()
+        time.sleep(0.1)
+    return max(1, int(context.defaultParallelism))
 
 
 def _logging(cache: Path, log: JavaLog) -> dict[str, str]:

@@ -24,6 +24,7 @@ import pyarrow as pa
 from penstock.spark.lanes.protocol import Request, connect, head_of, receive, send, socket_path
 from penstock.spark.lanes.replies import handed_of
 from penstock.spark.lanes.wire import from_bytes, to_bytes
+from penstock.spark.shipping import unpacked
 
 SCHEMA: Final = "lane bigint, kind string, body binary"
 START_S: Final = 60.0
@@ -199,5 +200,7 @@ def _listens(path: Path) -> bool:
 
 
 def _environment() -> dict[str, str]:
-    """The worker's environment, with its module path: the server must find this package where the worker did."""
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    """The worker's environment, with its module path: the server must find this package where the worker did, but as
+    files, beside which kernels can be kept."""
+    places = [unpacked(), *sys.path]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in places if p)}

@@ -9,10 +9,11 @@ the way through Python workers. `docs/decisions/exchange-by-hand.md` has the mea
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Protocol, cast
+from urllib.parse import unquote
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +21,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from penstock.spark.lanes.courier import SCHEMA, Errand, first_stage, later_stage
+from penstock.spark.session import is_local
 from penstock.spark.state.records import Attempt
+
+Carrier = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+"""What Spark runs over the rows of a task."""
 
 
 class Exchange(Protocol):
@@ -42,10 +47,11 @@ class Shuffle:
         """See `Exchange`."""
         if given is None:
             given = self.spark.range(0).select(F.col("id").cast("int").alias("_lane"), F.col("id").alias("_row"))
-        work = given.repartitionById(self.lanes, F.col("_lane")).mapInArrow(first_stage(errands[0]), SCHEMA)
+        spread = given.toDF(*map(spelled, given.columns)).repartitionById(self.lanes, F.col("_lane"))
+        work = spread.mapInArrow(_unspelling(first_stage(errands[0])), SCHEMA)
         for errand in errands[1:]:
-            spread = work.repartitionById(self.lanes, F.col("lane").cast("int"))
-            work = spread.mapInArrow(later_stage(errand), SCHEMA)
+            handed = work.repartitionById(self.lanes, F.col("lane").cast("int"))
+            work = handed.mapInArrow(later_stage(errand), SCHEMA)
         return [a for row in work.collect() for a in _attempts(bytes(row["body"]))], work
 
 
@@ -75,6 +81,22 @@ class Hand:
 
     def _stage(self, courier: Courier) -> list[list[pa.RecordBatch]]:
         return list(self.threads.map(lambda lane: list(courier(lane)), range(self.lanes)))
+
+
+def spelled(name: str) -> str:
+    """A column's name without what Spark takes for syntax when it looks columns up by their names.
+
+    >>> spelled("s:a.b"), unquote(spelled("s:100% `a.b`"))
+    ('s:a%2Eb', 's:100% `a.b`')
+    """
+    return name.replace("%", "%25").replace(".", "%2E").replace("`", "%60")
+
+
+def _unspelling(courier: Carrier) -> Carrier:
+    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return courier(b.rename_columns([unquote(n) for n in b.schema.names]) for b in batches)
+
+    return run
 
 
 class Courier(Protocol):
@@ -108,5 +130,4 @@ def _attempts(body: bytes) -> list[Attempt]:
 
 def exchange(spark: SparkSession, lanes: int) -> Exchange:
     """The one that suits where Spark runs: all in the driver's own process (`local[...]`), or elsewhere."""
-    master = str(spark.sparkContext.master)
-    return Hand(lanes) if master == "local" or master.startswith("local[") else Shuffle(spark, lanes)
+    return Hand(lanes) if is_local(spark) else Shuffle(spark, lanes)

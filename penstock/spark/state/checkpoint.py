@@ -36,7 +36,7 @@ class Checkpoint:
     common."""
 
     def __init__(self, name: str, network: Network, lanes: int, run: str | None = None) -> None:
-        self.folder = Folder(name)
+        self.folder = Folder(name).absolute
         self._lock = Lock(self.folder)
         self.records = Records(self.folder)
         written = self._format()

@@ -33,6 +33,11 @@ class Folder:
 
     name: str
 
+    @property
+    def absolute(self) -> Folder:
+        """The same folder, whatever folder a process stands in."""
+        return self if urlparse(self.name).scheme else Folder(os.path.abspath(self.name))
+
     def open(self) -> tuple[fs.FileSystem, str]:
         """The file system and the folder's path on it."""
         try:
