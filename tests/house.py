@@ -30,6 +30,7 @@ MAY_IMPORT: Mapping[str, tuple[str, ...]] = {
     "app": (*_ENGINE, "boxes"),
     "api": (*_ENGINE, "boxes", "app", "testing"),
     "console": (*_ENGINE, "boxes", "app", "testing", "api"),
+    "__main__": ("console",),
 }
 # Imported only inside functions by whoever stands above it: `check` and `explain` run without it.
 LAZY = "spark"

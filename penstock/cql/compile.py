@@ -13,6 +13,7 @@ from penstock.cql.grammar.statements import read_script
 from penstock.errors import Diagnostic, PenstockError
 from penstock.plan.functions import UserAggregate, UserFunction, user_functions
 from penstock.plan.network import Network
+from penstock.plan.secrets import veil
 
 MAX_TOLD: Final = 50
 """More mistakes than anybody repairs before looking again."""
@@ -40,12 +41,12 @@ def compile_script(
     try:
         statements = read_script(text, parser())
     except PenstockError as error:
-        raise error.located(text, source) from None
+        raise error.located(veil(text), source) from None
     binder = ScriptBinder(problems, Path(source).parent, onto or Network())
     for statement in statements:
         binder.bind(statement)
     if problems.found:
-        raise PenstockError(*_told(problems.found), text=text, source=source)
+        raise PenstockError(*_told(problems.found), text=veil(text), source=source)
     return binder.network
 
 

@@ -16,14 +16,22 @@ from penstock.errors import Diagnostic, PenstockError, suggestion
 HIDDEN: Final = "***"
 Value = str | int | float | bool
 _SECRET: Final = re.compile(
-    r"(?:^|[^a-z])(?:passwords?|passwd|pwd|passphrase|secrets?|tokens?|credentials?|keys?|signature|sas|jaas)(?:$|[^a-z])"
+    r"(?:^|[^a-z])(?:pass|pwd|keys?|signature|sas|jaas|auth|authorization|bearer|cookie|pem"
+    r"|connection[^a-z]?string|user[^a-z]?info)(?:$|[^a-z])"
+    r"|(?:passwords?|passwd|passphrase|secrets?|tokens?|credentials?|(?:api|access|secret|private|account)keys?)(?:$|[^a-z])"
 )
 _PUBLIC: Final = frozenset({"key", "keys", "partition.key", "key.format", "row.key", "primary.key", "key.column"})
-_USER_INFO: Final = re.compile(r"(\w+://)[^\s/@]+@")
-_ASSIGNED: Final = re.compile(
-    r"""(?ix)\b((?:[\w.]*(?:password|passwd|secret|token|credential|(?:access|api|account|private)[_.]?key)[\w.]*)
-        \s*[=:]\s*)("[^"]*"|'[^']*'|[^\s,;&'"]+)"""
+_USER_INFO: Final = re.compile(r"(\w+://)[^\s/]+@")
+_NAMES: Final = (
+    r"[\w.-]*(?:password|passwd|passphrase|(?<![a-z])pwd|secret|token|credential|signature|authorization|jaas\.config"
+    r"|(?:access|api|account|private)[_.-]?key)[\w.-]*|(?<![\w.-])sig"
 )
+_VALUE: Final = r"""(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|''|\\.)*'|[^\s,;&'")}\]]+)"""
+_IS: Final = r"""["'`]?\s*(?:[-=]>|[=:])\s*"""
+_ASSIGNED: Final = re.compile(rf"(?i)(?<![\w.-])((?:{_NAMES}){_IS}(?:(?:bearer|basic)\s+)?)({_VALUE})")
+_BESIDE: Final = re.compile(r"""(?i)(?<![\w.-])([\w.-]*(?:password|passwd|passphrase|secret)s?\s+)("[^"]*"|'[^']*')""")
+_INSIDE: Final = re.compile(rf"""(?i)((?:"|'|^|\s)[\w.-]*jaas\.config{_IS})(.+;["']?)""")
+"""A whole login module stands behind this name."""
 
 
 def is_secret(name: str) -> bool:
@@ -66,7 +74,21 @@ def scrub(text: str, values: Mapping[str, Value] | None = None) -> str:
     hidden = [str(v) for n, v in (values or {}).items() if is_secret(n) and len(str(v)) > 2 and not _reference(str(v))]
     for value in sorted(hidden, key=len, reverse=True):
         text = text.replace(value, HIDDEN)
-    return _ASSIGNED.sub(rf"\1{HIDDEN}", _USER_INFO.sub(rf"\1{HIDDEN}@", text))
+    text = _USER_INFO.sub(rf"\1{HIDDEN}@", text)
+    for pattern in (_INSIDE, _ASSIGNED, _BESIDE):
+        text = pattern.sub(rf"\1{HIDDEN}", text)
+    return text
+
+
+def veil(text: str) -> str:
+    """A script in which secrets are stars, as many as they have letters: for messages that show lines of it.
+
+    >>> veil("OPTIONS (password = 'hunter2', 'kafka.sasl.jaas.config' = 'x', path = 'in')")
+    "OPTIONS (password = *********, 'kafka.sasl.jaas.config' = ***, path = 'in')"
+    """
+    for pattern in (_ASSIGNED, _BESIDE):
+        text = pattern.sub(lambda found: found[1] + "*" * len(found[2]), text)
+    return _USER_INFO.sub(lambda found: found[1] + "*" * (len(found[0]) - len(found[1]) - 1) + "@", text)
 
 
 def redacted(place: str) -> str:

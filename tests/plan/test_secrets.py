@@ -6,17 +6,20 @@ from pathlib import Path
 
 import pytest
 
+from penstock.cql import compile_script
 from penstock.errors import PenstockError
 from penstock.plan.secrets import is_secret, redact, resolve, scrub
 
 SECRET = [
     "password", "kafka.sasl.jaas.config", "kafka.ssl.keystore.password", "kafka.ssl.key.password", "fs.s3a.access.key",
     "fs.s3a.secret.key", "awsSecretAccessKey", "accountKey", "apiKey", "api_key", "authToken", "sasToken",
-    "credentials", "PASSWORD", "passphrase", "pwd", "spark.hadoop.fs.azure.account.key.store.dfs",
+    "credentials", "PASSWORD", "passphrase", "pwd", "spark.hadoop.fs.azure.account.key.store.dfs", "apikey", "pass",
+    "mypassword", "secretkey", "authorization", "eventhubs.connectionString", "basic.auth.user.info", "cookie",
+    "x-api-key",
 ]  # fmt: skip
 PUBLIC = [
     "path", "subscribe", "kafka.bootstrap.servers", "key", "key_column", "kafka.ssl.keystore.location", "keyspace",
-    "monkey", "format", "speed", "failOnDataLoss",
+    "monkey", "format", "speed", "failOnDataLoss", "author", "passengers", "bypass", "tokenizer", "keyfile", "userName",
 ]  # fmt: skip
 
 
@@ -62,7 +65,27 @@ def test_everything_that_is_missing_is_said_at_once_and_no_value_is() -> None:
         ("fs.s3a.secret.key=abc, path=/x", "fs.s3a.secret.key=***, path=/x"),
         ("the value T0psecret was refused", "the value *** was refused"),
         ("nothing to hide at host:9092", "nothing to hide at host:9092"),
+        ('{"password":"hunter2", "a":1}', '{"password":***, "a":1}'),
+        ("Map(password -> hunter2, path -> x)", "Map(password -> ***, path -> x)"),
+        ("Authorization: Bearer abc.def", "Authorization: Bearer ***"),
+        ("https://u:p@ss@host/x?sig=abc&n=1", "https://***@host/x?sig=***&n=1"),
+        ("sasl.jaas.config = org.Login required username=a password='b;c';", "sasl.jaas.config = ***"),
+        ("identified by password 'x y'", "identified by password ***"),
+        ("unexpected token ')' at line 3", "unexpected token ')' at line 3"),
     ],
 )
 def test_other_programs_messages(text: str, clean: str) -> None:
     assert scrub(text, {"token": "T0psecret", "topic": "host"}) == clean
+
+
+def test_the_line_of_a_mistake_is_shown_without_the_secrets_in_it() -> None:
+    script = (
+        "CREATE STREAM s (a INT) FROM kafka OPTIONS ('kafka.sasl.jaas.config' = 'L required password=\"hunter2\";', "
+        "'kafka.bootstrap.servers' = 'h:1', subscribee = 't');"
+    )
+    with pytest.raises(PenstockError) as caught:
+        compile_script(script)
+    said = str(caught.value)
+    assert "did you mean 'subscribe'" in said and "hunter2" not in said
+    excerpt, marks = said.splitlines()[1:3]
+    assert excerpt[marks.index("^") :].startswith("subscribee")
