@@ -34,8 +34,8 @@ FIGURES = {
     "4.11": Figure(
         "Tatbul, figure 4.11",
         "At a quarter over capacity the drop rate hardly depends on the window size; formulas predict 0.20 for "
-        "tumbling windows and 0.39 for a slide of 1 (0.40 without the aggregate's own cost); measured tumbling ones lie "
-        "above 0.20.",
+        "tumbling windows and 0.39 for a slide of 1 (0.40 without the aggregate's own cost); measured tumbling ones "
+        "lie above 0.20.",
         "Where the thesis measures more than 0.20 for tumbling windows it blames its scheduler; a lane in virtual time "
         "has no such loss, so ours lies on the formula.",
         figure_4_11,
