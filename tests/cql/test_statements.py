@@ -64,6 +64,11 @@ def test_a_relation_kept_current_is_a_window_of_one_row_a_key() -> None:
     assert network.queries[0].root == Window(Source("s", Schema.parse("k int, b int, v int")), Rows(1, ("k", "b")))
 
 
+def test_a_skew_bound_without_a_unit_may_be_followed_by_late() -> None:
+    (stream,) = compile_script("CREATE STREAM s (a INT) WITHIN 0 LATE DROP").streams
+    assert (stream.within_us, stream.late) == (0, "drop")
+
+
 def test_queries_have_names_options_and_sinks() -> None:
     script = """
         CREATE STREAM s (a INT);

@@ -25,15 +25,13 @@ def net(elements: Iterable[Element]) -> Net:
 
 def difference(found: Sequence[Element], expected: Sequence[Element], given: Iterable[Arrival]) -> str:
     """What is in one result alone; empty where they are equal."""
-    left, right = net(found), net(expected)
-    apart = {k: left.get(k, 0) - right.get(k, 0) for k in {*left, *right} if left.get(k, 0) != right.get(k, 0)}
     scale = sum(abs(v) for a in given for v in a.row if isinstance(v, float) and math.isfinite(v))
-    rest = _unmatched(apart, _RELATIVE * scale)
-    return "; ".join(f"{k}: {c:+}" for k, c in sorted(rest.items(), key=lambda p: p[0][0]))
+    return unmatched(net(found), net(expected), _RELATIVE * scale)
 
 
-def _unmatched(apart: Net, tolerance: float) -> Net:
-    """`apart` without the pairs, one of each sign, that differ in doubles by no more than `tolerance`."""
+def unmatched(left: Net, right: Net, tolerance: float) -> str:
+    """What is in one alone, without the pairs, one of each sign, that differ in doubles by no more than `tolerance`."""
+    apart = {k: left.get(k, 0) - right.get(k, 0) for k in {*left, *right} if left.get(k, 0) != right.get(k, 0)}
     rest = dict(apart)
     for key in apart:
         for other in list(rest):
@@ -41,7 +39,7 @@ def _unmatched(apart: Net, tolerance: float) -> Net:
                 moved = min(abs(rest[key]), abs(rest[other]))
                 rest[key] -= moved if rest[key] > 0 else -moved
                 rest[other] -= moved if rest[other] > 0 else -moved
-    return {k: c for k, c in rest.items() if c}
+    return "; ".join(f"{k}: {c:+}" for k, c in sorted(rest.items(), key=lambda p: p[0][0]) if c)
 
 
 def _near(a: Any, b: Any, tolerance: float) -> bool:

@@ -143,7 +143,7 @@ class WindowParser(ExpressionParser):
 
     def _unit_of_time(self) -> str | None:
         token = self.ahead()
-        words = [w.upper() for w in _PARTS]
+        words = [w.upper() for w in (*_PARTS, "LATE")]
         if token is None or token.token_type is not TokenType.VAR or token.text.upper() in words:
             return None
         if token.text.lower() not in UNITS and suggestion(token.text, words):
