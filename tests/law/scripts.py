@@ -38,7 +38,8 @@ CONSTANTS: Final[dict[str, Sequence[str]]] = {
 FORMS: Final[dict[str, Sequence[str]]] = {
     "n": ("({n} + {n})", "({n} - {n})", "({n} * {n})", "({n} / {n})", "({n} % {n})", "-({n})", "abs({n})",
           "round({n}, 1)", "floor({n})", "length({s})", "cast({n} AS INT)", "cast({n} AS DOUBLE)",
-          "cast({n} AS DECIMAL(10, 1))", "greatest({n}, {n})", "least({n}, {n})", "hour({t})", "year({d})", "sqrt({n})", "size({z})", "halved({n})",
+          "cast({n} AS DECIMAL(10, 1))", "greatest({n}, {n})",
+          "least({n}, {n})", "hour({t})", "year({d})", "sqrt({n})", "size({z})", "halved({n})",
           "element_at({z}, 1)", "power({n}, 2)", "cast({s} AS INT)", "datediff({d}, {d})", "instr({s}, {s})"),
     "s": ("({s} || {s})", "upper({s})", "substr({s}, 1, 1)", "cast({n} AS STRING)", "cast({t} AS STRING)", "trim({s})",
           "cast({d} AS STRING)", "concat({s}, {n})", "replace({s}, 'a', 'b')", "lpad({s}, 3, '.')", "reverse({s})"),
