@@ -29,6 +29,7 @@ from penstock.operators.columns.dictionary import Dictionaries
 from penstock.operators.columns.store import Store
 from penstock.operators.columns.train import Train
 from penstock.operators.window_aggregate import WindowAggregateOperator
+from penstock.plan.drops import Location
 from penstock.plan.network import Network, Query
 from penstock.plan.node import Node, walk
 from penstock.plan.nodes import Source
@@ -130,6 +131,10 @@ class Lane:
         self._probes.set(plan.watched)
         self._arrangement.set(plan)
         self._shut_down = plan.shut_down
+
+    def shut(self) -> tuple[tuple[Location, int, int], ...]:
+        """Where windows are dropped now: the instants of which every tuple goes."""
+        return self._valves.windows.shut()
 
     def _bear(self, birth: int) -> None:
         for slot in self._graph.order:

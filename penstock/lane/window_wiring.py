@@ -103,6 +103,7 @@ class Windows:
         self._deciders: dict[Hashable, Decider] = {}
         self._skips: dict[tuple[Hashable, Hashable, tuple[str, ...]], Skips] = {}
         self._used = False
+        self._places: dict[Hashable, Location] = {}
         self.paces: tuple[Pace, ...] = ()
         self.shut_down: tuple[str, ...] = ()
 
@@ -113,6 +114,7 @@ class Windows:
             return
         stay = {each.running.drop.link or each.name for each in listed}
         self._deciders = {name: d for name, d in self._deciders.items() if name in stay}
+        self._places = {each.name: each.location for each in listed}
         for decider in self._deciders.values():
             decider.told.clear()
         for slot in self._graph.order:
@@ -148,7 +150,7 @@ class Windows:
         drop = placed.running.drop
         name = drop.link or placed.name
         decider = self._deciders.get(name)
-        if decider is None or decider.grid != Decider(drop).grid:
+        if decider is None or decider.drop.grid != drop.grid:
             latest = max([kernel.NEVER, *(s.latest for s in self._skips.values())])
             decider = self._deciders[name] = Decider(drop, latest if self._used else None)
         decider.watched = _watched(found.needs)
@@ -196,9 +198,10 @@ class Windows:
             if slot.decoder is not None and slot.decoder.dropped
         )
 
-    def deciders(self) -> dict[Hashable, Decider]:
-        """The deciders by place."""
-        return self._deciders
+    def shut(self) -> tuple[tuple[Location, int, int], ...]:
+        """Of each drop that drops a batch now what is known to go (see `Decider.shut`)."""
+        found = ((at, d.shut) for name, at in self._places.items() if (d := self._deciders.get(name)) is not None)
+        return tuple((at, *shut) for at, shut in found if shut is not None)
 
 
 def _watched(needs: Sequence[Needs]) -> Watched:

@@ -99,6 +99,9 @@ class WindowDrop:
     One coin is tossed for each `batch` windows, by a hash of `seed`, the group and the batch's number: nothing depends
     on how the stream is cut. Drops of one `link` decide together: the windows that one drops the others drop.
 
+    `shut` is [tau, U) of the batch that is being dropped, where that is known: whoever is before the place may leave
+    these tuples out.
+
     >>> drop = WindowDrop(5, 3, 0.4, batch=10, rates=((("a",), 0.1),))
     >>> drop.rate_of(("a",)), drop.rate_of(("b",))
     (0.1, 0.4)
@@ -115,6 +118,12 @@ class WindowDrop:
     batches: tuple[tuple[tuple[object, ...], int], ...] = ()
     rows: bool = False
     link: str = ""
+    shut: tuple[int, int] | None = None
+
+    @property
+    def grid(self) -> tuple[object, ...]:
+        """What tells its windows and groups."""
+        return self.size, self.slide, self.origin, self.keys, self.rows, self.link
 
     @property
     def reason(self) -> str:

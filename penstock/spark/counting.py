@@ -29,7 +29,7 @@ from penstock.stats.snapshot import (
 )  # fmt: skip
 
 IN_MEMORY = (
-    "operators", "drops", "store_bytes", "values", "set_aside", "due", "entries", "held", "crossed",
+    "operators", "drops", "shut", "store_bytes", "values", "set_aside", "due", "entries", "held", "crossed",
     "verdicts", "profiles",
 )
 """What attempts count that commit records do not keep."""
@@ -99,7 +99,7 @@ class Totals:
 
     def dropped_at_gate(self, attempts: Iterable[Attempt], drops: Sequence[GateDrop], counted: Counted) -> None:
         """Adds what the gate dropped in the batch of `attempts`. A drop before several fragments meets the same rows in
-        each, and is counted in the one that gets most."""
+        each, and is counted in the one that gets most. What it leaves of windows' tuples a lane counts."""
         arrived: Counter[int] = Counter()
         for attempt in attempts:
             arrived.update({int(entry): rows for entry, rows in attempt.counters["entries"].items()})
@@ -113,7 +113,7 @@ class Totals:
             key = (location, drop.placed[1].reason, same[location, number])
             most[key] = max(most.get(key, (0, 0)), (arrived[number], went))
         for (location, reason, _), (came, went) in most.items():
-            self._dropped(location, reason, came, went)
+            self._dropped(location, reason, went if reason == "window" else came, went)
 
     def _dropped(self, location: Location, reason: str, came: int, went: int) -> None:
         total = self._drops.setdefault((location, reason), [0, 0])

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Final
@@ -20,7 +20,7 @@ from typing import Any, Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from penstock.plan.drops import Location, Placed, RandomDrop, SemanticDrop
+from penstock.plan.drops import Location, Placed, RandomDrop, SemanticDrop, WindowDrop
 from penstock.plan.expressions import Column as Name
 from penstock.plan.expressions import substitute
 from penstock.plan.node import Node, walk
@@ -33,6 +33,7 @@ from penstock.spark.lanes.wire import column_name
 from penstock.spark.stages import Staged
 
 _ALL: Final = 1 << 32
+HEARTBEAT: Final = 256
 _COUNTER: Final = -7_700_000
 """Partition numbers that no partition has, by which the filters of drops are found in Spark's plan."""
 
@@ -53,6 +54,10 @@ def at_gate(staged: Staged, plan: Plan) -> tuple[tuple[GateDrop, ...], Plan]:
     mine: list[GateDrop] = []
     left: list[Placed] = []
     for placed in plan.drops:
+        if isinstance(placed[1], WindowDrop):
+            mine.extend(_shut(staged, placed))
+            left.append((placed[0], replace(placed[1], shut=None)))
+            continue
         entries = _entries(staged, placed) if type(placed[1]) in NATIVE else ()
         if entries and NATIVE[type(placed[1])](placed[1], entries[0], len(staged.entries)) is not None:
             mine.extend(GateDrop(placed, entry) for entry in entries)
@@ -72,6 +77,15 @@ def _entries(staged: Staged, placed: Placed) -> tuple[Entry, ...]:
                 return ()
             found.extend(mine)
     return tuple(found)
+
+
+def _shut(staged: Staged, placed: Placed) -> list[GateDrop]:
+    """What the gate makes of a window drop: the batch that is being dropped, where one entry's rows come to it."""
+    drop = placed[1]
+    if not isinstance(drop, WindowDrop) or drop.shut is None:
+        return []
+    entries = _entries(staged, (placed[0], replace(drop, shut=None)))
+    return [GateDrop(placed, entry) for entry in entries] if len(entries) == 1 else []
 
 
 def _leaf(location: Location, roots: Sequence[Node]) -> Node | None:
@@ -129,9 +143,18 @@ def _semantic(drop: Any, entry: Entry, width: int) -> Column | None:
     return (F.col("_entry") != entry.number) | stays
 
 
+def _window(drop: Any, entry: Entry, width: int) -> Column:
+    """The rows that no batch of windows that is being dropped takes for sure. One in `HEARTBEAT` goes on: lanes drop
+    it, but see that time passes."""
+    tau, until = drop.shut
+    gone = (F.col("_ts") >= _by_entry(entry, width, tau, 1 << 62)) & (F.col("_ts") < F.lit([until])[0])
+    return ~gone | (F.hash(F.col("_seq")).bitwiseAND(F.lit(HEARTBEAT - 1)) == F.lit(0))
+
+
 NATIVE: Final[Mapping[type, Callable[[Any, Entry, int], Column | None]]] = {
     RandomDrop: _random,
     SemanticDrop: _semantic,
+    WindowDrop: _window,
 }
 """For each kind of drop that Catalyst can make: what it keeps of an entry's rows, None where it cannot say."""
 
@@ -160,26 +183,35 @@ class Thinner:
                 weight = factor if weight is None else weight * factor
         return weight
 
-    def __call__(self, rows: DataFrame) -> DataFrame:
-        """The rows that stay, with `_weight` where some count for more than themselves."""
+    def __call__(self, rows: DataFrame, progress: Mapping[str, int]) -> DataFrame:
+        """The rows that stay, with `_weight` where some count for more than themselves. `progress` says which rows are
+        late: windows are not theirs."""
         if not self.drops:
             return rows
         rows = rows.where(F.spark_partition_id() != _COUNTER)
-        for kept in self._kept:
+        for kept in self._conditions(progress):
             rows = rows.where(kept)
         return rows if self._weight is None else rows.withColumn("_weight", self._weight)
 
-    def counted(self, work: DataFrame) -> Counted:
+    def counted(self, work: DataFrame) -> Counted | None:
         """What the drops did in a job that has run, by what Spark counted behind each filter. A task that ran twice is
-        counted twice: whoever knows how many rows arrived can tell, and asks `recounted`."""
+        counted twice: whoever knows how many rows arrived can tell, and asks `recounted`. None where Spark knew the
+        rows and filtered them before it ran."""
         found = _filters(work._jdf.queryExecution().executedPlan())
+        if len(found) <= len(self.drops):
+            return None
         rows = [found[_COUNTER - i] for i in range(len(self.drops) + 1)]
         return Counted(tuple(a - b for a, b in pairwise(rows)), rows[-1])
 
-    def recounted(self, rows: DataFrame) -> Counted:
+    def _conditions(self, progress: Mapping[str, int]) -> Iterator[Column]:
+        for drop, kept in zip(self.drops, self._kept, strict=True):
+            late = F.col("_ts") < F.lit([progress.get(drop.entry.leaf.name, 0)])[0]
+            yield kept | late if isinstance(drop.placed[1], WindowDrop) else kept
+
+    def recounted(self, rows: DataFrame, progress: Mapping[str, int]) -> Counted:
         """The same in another pass over the rows that came to the drops."""
         counts = [rows.count()]
-        for kept in self._kept:
+        for kept in self._conditions(progress):
             rows = rows.where(kept)
             counts.append(rows.count())
         return Counted(tuple(a - b for a, b in pairwise(counts)), counts[-1])

@@ -197,12 +197,14 @@ class Pipeline:
         before = {} if self._last is None else last_attempts(self._last, self.staged.stages)
         last = self.staged.stages - 1
         errands = [Errand(self._request(plan, stage), before, stage == last) for stage in range(last + 1)]
-        given = None if arriving is None else self._paned(gate(arriving), panes, plan.progress)
+        given = None if arriving is None else self._paned(gate(arriving, plan.progress), panes, plan.progress)
         listed, work = self._exchange.run(given, errands)
         attempts = tuple(sorted(listed, key=lambda a: a.lane))
         if rows is not None:
             self._panes.learn(_first(attempts, "rows_in"), _first(attempts, "crossed"), bool(panes))
-        return attempts, None if arriving is None or work is None else _dropped(gate, work, arriving, attempts)
+        if arriving is None or work is None:
+            return attempts, None
+        return attempts, _dropped(gate, work, arriving, attempts, plan.progress)
 
     def _chosen(self, plan: PlanRecord) -> tuple[Panes, ...]:
         divided = self.steering.divided(plan.plan)
@@ -262,14 +264,16 @@ def _numbered(rows: DataFrame, batch: int | None) -> DataFrame:
     return rows if batch is None else rows.withColumn("_seq", place_in(batch, F.col("_row"))).drop("_row")
 
 
-def _dropped(gate: Thinner, work: DataFrame, rows: DataFrame, attempts: Sequence[Attempt]) -> Counted | None:
+def _dropped(
+    gate: Thinner, work: DataFrame, rows: DataFrame, attempts: Sequence[Attempt], progress: Mapping[str, int]
+) -> Counted | None:
     """What the gate dropped of `rows`; where a task ran twice, Spark's counts do not fit, and it is counted again."""
     if not gate.drops:
         return None
     counted = gate.counted(work)
     first = [a.counters for a in attempts if a.lane.startswith("0.")]
     arrived = _first(attempts, "rows_in") + sum(n for c in first for _, _, n in c["malformed"])
-    return counted if counted.kept == arrived else gate.recounted(rows)
+    return counted if counted is not None and counted.kept == arrived else gate.recounted(rows, progress)
 
 
 def _first(attempts: Sequence[Attempt], name: str) -> int:

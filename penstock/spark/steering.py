@@ -18,12 +18,14 @@ from pyarrow import fs
 from penstock.control.gains import Gain
 from penstock.control.loop import Decision, Loop
 from penstock.errors import PenstockError, unknown
+from penstock.plan.drops import Drop, Location, WindowDrop
 from penstock.plan.running import Plan
 from penstock.settings import Settings
 from penstock.spark.counting import Totals, delays_of
 from penstock.spark.drops import Counted, Thinner, at_gate
 from penstock.spark.events import EventLog
 from penstock.spark.filters import Ordered
+from penstock.spark.lanes.counters import location_of
 from penstock.spark.ordering import Ordering
 from penstock.spark.plans import Plans
 from penstock.spark.stages import Staged
@@ -76,6 +78,7 @@ class Steering:
         self._divided: tuple[str, Divided] | None = None
         self._file = _mode_file(checkpoint)
         self._changed = 0
+        self._shut: dict[Location, tuple[tuple[object, ...], tuple[int, int]]] = {}
         self.mode = mode
 
     @property
@@ -94,14 +97,22 @@ class Steering:
     def resume(self, written: str) -> None:
         """Goes on with the plan of the last batch before a restart."""
         if written:
-            self.loop.plan = self.plans.read(written)
+            plan = self.plans.read(written)
+            open_ = ((at, replace(d, shut=None) if isinstance(d, WindowDrop) else d) for at, d in plan.drops)
+            self.loop.plan = replace(plan, drops=tuple(open_))
             self.events.note("resumed", plan=self.loop.plan.number)
 
     def written(self) -> str:
         """The plan of the next batch, as its record has it."""
         self._look_for_mode()
         plan = self.loop.plan
+        plan = replace(plan, drops=tuple((at, self._shutting(at, drop)) for at, drop in plan.drops))
         return self.plans.written(plan if self.mode == "on" else replace(plan, drops=(), shut_down=()))
+
+    def _shutting(self, location: Location, drop: Drop) -> Drop:
+        """`drop` with what is known of the batch of windows that it drops."""
+        before, shut = self._shut.get(location, (None, None))
+        return replace(drop, shut=shut) if isinstance(drop, WindowDrop) and before == drop.grid else drop
 
     def divided(self, written: str) -> Divided:
         """A record's plan, cut between gate and lanes."""
@@ -118,6 +129,7 @@ class Steering:
         divided = self.divided(done.record.plan)
         delays = delays_of(done.attempts, time.time_ns() // 1000) if done.timed else ()
         self._totals.add(done.attempts)
+        self._hear(divided.plan, done.attempts)
         if done.gate is not None:
             self._totals.dropped_at_gate(done.attempts, divided.gate.drops, done.gate)
         batch = BatchStatistics(done.record.batch, 0, done.seconds, done.processor_s, delays, self.mode)
@@ -127,6 +139,16 @@ class Steering:
         self.events.snapshot(snapshot, self.mode, divided.plan)
         self._step(snapshot, read and self.mode != "off")
         return snapshot
+
+    def _hear(self, plan: Plan, attempts: Sequence[Attempt]) -> None:
+        """Remembers which windows the lanes are dropping; where several lanes drop at one place, nothing is known."""
+        self._shut = {}
+        drops = {at: d.grid for at, d in plan.drops if isinstance(d, WindowDrop)}
+        told = [(location_of(named, self.plans), (tau, until))
+                for a in attempts for *named, tau, until in a.counters["shut"]]  # fmt: skip
+        for location, shut in told:
+            if location in drops and sum(at == location for at, _ in told) == 1:
+                self._shut[location] = drops[location], shut
 
     def _step(self, snapshot: Snapshot, asked: bool) -> None:
         """Batches without rows say nothing about load, and the loop does not hear of them."""

@@ -71,10 +71,13 @@ class Decider:
         self._arms: list[tuple[int, Array, Array, Array]] = []
 
     @property
-    def grid(self) -> tuple[object, ...]:
-        """What must stay for the state to keep its meaning."""
-        d = self.drop
-        return d.size, d.slide, d.origin, d.keys, d.rows
+    def shut(self) -> tuple[int, int] | None:
+        """[tau, U) of the batch that is dropped now, if all that is to be learnt from its tuples is known."""
+        if self.drop.keys or not len(self._index):
+            return None
+        s = self._state[self._index.live()[0]]
+        lost = s[kernel.OPEN] == s[kernel.LOST] == self.watched.every
+        return (int(s[kernel.TAU]), int(s[kernel.UNTIL])) if lost and s[kernel.TAU] < s[kernel.UNTIL] else None
 
     def adopt(self, drop: WindowDrop, node: Node, since: int) -> None:
         """Goes on with other rates and batches (or the same); windows that start before `since` are not decided."""

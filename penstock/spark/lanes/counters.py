@@ -45,6 +45,7 @@ class LaneCounters:
         return {
             "operators": operators,
             "drops": dropped,
+            "shut": [[*self._named(at), tau, until] for at, tau, until in lane.shut() if at.node in self._places],
             "store_bytes": looked.store_bytes,
             "profiles": self._profiles(lane),
             "values": self._values(looked.values),
@@ -118,6 +119,7 @@ def _added(parts: list[dict[str, Any]]) -> dict[str, Any]:
     return {
         "operators": [o for p in parts for o in p["operators"]],
         "drops": [d for p in parts for d in p["drops"]],
+        "shut": [s for p in parts for s in p["shut"]],
         "profiles": [m for p in parts for m in p["profiles"]],
         "store_bytes": sum(p["store_bytes"] for p in parts),
         "values": [v for p in parts for v in p["values"]],
