@@ -7,12 +7,15 @@ also is how a run goes on after it stood still: the rows of an old backlog are s
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from penstock.control.coming import Coming, age_drops, reach_s
 from penstock.control.controllers import MISSING, Reading, Safe
+from penstock.control.controllers.base import known
+from penstock.control.controllers.batches import TELLING
 from penstock.control.loop import Proposal
 from penstock.control.promise import Promise
 from penstock.control.targets import Judged
@@ -31,8 +34,9 @@ RESERVE: Final = 0.9
 
 @dataclass(slots=True)
 class _Planned:
-    """What a decision expected: the load that it kept, and the floor beside it."""
+    """What a decision expected: the load of the batch, what it kept of that, and the floor beside it."""
 
+    whole_s: float
     kept_s: float
     floor_s: float
 
@@ -52,20 +56,24 @@ class Ahead:
     _speed: float | None = None
 
     def propose(self, plan: Plan, snapshot: Snapshot) -> Sequence[Proposal]:
-        """Nothing: the next batch is not known yet."""
+        """Nothing: the next batch is not known yet. A batch without rows that follows one belongs to it."""
         passed_s = 0.0 if self._now_s is None else snapshot.now_s - self._now_s
         self._now_s = snapshot.now_s
         self.promise.meter.see(snapshot, passed_s)
         batch = snapshot.batch
-        if batch is not None and batch.took_s is not None:
-            self._took_s = batch.took_s
+        if batch is not None:
+            follows = batch.took_s is None and math.isfinite(self._took_s)
+            self._took_s = self._took_s + batch.whole_s if follows else known(batch.took_s or MISSING, self._took_s)
             self._seen = self.promise.judged(batch.delays) or self._seen
-            self._learn()
+            if self._planned is not None and not plan.drops:
+                self._planned.kept_s = self._planned.whole_s
         return ()
 
     def _learn(self) -> None:
         """How much load is worked off in a second of a batch's time besides its floor."""
-        if self._planned is None or self._planned.kept_s <= 0:
+        if self._planned is None or not self._planned.kept_s > TELLING * self.promise.target_s:
+            return
+        if not math.isfinite(self._took_s):
             return
         worked_s = max(self._took_s - self._planned.floor_s, 0.01)
         found = min(self.promise.lanes, self._planned.kept_s / worked_s)
@@ -76,14 +84,16 @@ class Ahead:
         meter = self.promise.meter
         if not meter.known:
             return self._cold(plan, coming)
+        self._learn()
         load = meter.load({name: rows / coming.gathered_s for name, rows in coming.rows.items()})
         skips: tuple[Placed, ...] = ()
         age_s = self._reach_s(coming, load)
-        if self.newest and age_s < coming.waited_s:
+        if self.newest and coming.waited_s > RESERVE * self.promise.target_s:
             skips, coming = age_drops(plan.network, coming, age_s), coming.since(age_s)
         amount = self.controller.step(self._reading(coming, load))
         made = self.promise.placed(plan, load, level(amount.excess, load.load()))
-        self._planned = _Planned((load.load() - made.saved) * coming.gathered_s, coming.floor_s)
+        whole_s = load.load() * coming.gathered_s
+        self._planned = _Planned(whole_s, whole_s - made.saved * coming.gathered_s, coming.floor_s)
         self._seen, self._took_s = None, MISSING
         return self.promise.proposals(plan, made, amount.why, skips)
 

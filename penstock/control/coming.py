@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from penstock.plan.drops import AgeDrop, Location, Placed
 from penstock.plan.network import Network
 from penstock.plan.nodes import Source
 from penstock.shed.allowed import Allowed
+
+LEAST = 0.25
+"""The youngest rows, of this share of the setpoint, are not too old, whatever a batch seems to cost by itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +27,7 @@ class Coming:
     | `waited_s`   | how long the oldest will have waited when the lanes begin                              |
     | `lead_s`     | what lies between two batches besides their work                                       |
     | `floor_s`    | what the batch takes though every row were shed                                        |
+    | `young`      | counts the rows that have not waited longer than so many seconds                       |
     """
 
     now_s: float
@@ -33,12 +37,16 @@ class Coming:
     waited_s: float
     lead_s: float = 0.0
     floor_s: float = 0.0
+    young: Callable[[float], Mapping[str, int]] | None = None
 
     def since(self, age_s: float) -> Coming:
-        """Those rows that have not waited longer than `age_s`, if rows came evenly."""
-        share = min(1.0, age_s / self.waited_s) if self.waited_s > 0 else 1.0
-        rows = {name: round(n * share) for name, n in self.rows.items()}
-        return replace(self, rows=rows, gathered_s=self.gathered_s * share, waited_s=min(age_s, self.waited_s))
+        """Those rows that have not waited longer than `age_s`: counted, or as many as there are if rows came evenly."""
+        stale_s = max(0.0, self.waited_s - self.gathered_s)
+        share = min(1.0, max(0.0, age_s - stale_s) / self.gathered_s)
+        even = {name: round(n * share) for name, n in self.rows.items()}
+        rows = even if self.young is None else self.young(age_s)
+        gathered_s, waited_s = max(1e-3, self.gathered_s * share), min(age_s, self.waited_s)
+        return replace(self, rows=rows, gathered_s=gathered_s, waited_s=waited_s)
 
 
 def reach_s(coming: Coming, needed_s: float, setpoint_s: float) -> float:
@@ -49,8 +57,10 @@ def reach_s(coming: Coming, needed_s: float, setpoint_s: float) -> float:
     >>> reach_s(batch, needed_s=1, setpoint_s=2), reach_s(batch, needed_s=8, setpoint_s=2)
     (1.6, 1.0)
     """
+    least_s = LEAST * setpoint_s
     full = needed_s / coming.waited_s if coming.waited_s > 0 else 0.0
-    return (setpoint_s - coming.floor_s) / (1 + min(1.0, full))
+    stale_s = max(0.0, coming.waited_s - coming.gathered_s)
+    return max((setpoint_s - coming.floor_s) / (1 + min(1.0, full)), stale_s + least_s)
 
 
 def age_drops(network: Network, coming: Coming, age_s: float) -> tuple[Placed, ...]:

@@ -103,13 +103,21 @@ def _in_time(network: Network, wishes: Wishes) -> list[Strategy]:
     return [Delay(promised(network, wishes), _controller(wishes, batches=False))]
 
 
-def ahead(network: Network, wishes: Wishes, lanes: int, settings: Settings) -> Ahead | None:
-    """What keeps the delay targets of a network whose control period is a micro-batch on `lanes` lanes; None where no
-    query declares one."""
-    if not targets(network):
+def steer_run(
+    network: Network, wishes: Wishes, lanes: int, settings: Settings, waited_for: bool = True
+) -> Loop | None:
+    """The loop of a run whose control period is a micro-batch on `lanes` lanes; None where nothing changes in it. Delay
+    targets are kept where somebody waits for the answers."""
+    plan = _plan(network)
+    strategies = _filters(plan.network, wishes)
+    if waited_for and targets(network):
+        promise = promised(network, wishes, lanes, settings)
+        strategies.append(Ahead(promise, _controller(wishes, batches=True), newest=settings.backlog == "newest"))
+    if not strategies:
         return None
-    promise = promised(network, wishes, lanes, settings)
-    return Ahead(promise, _controller(wishes, batches=True), newest=settings.backlog == "newest")
+    loop = Loop(plan, strategies, ChangeGate())
+    loop.step(Snapshot(0, 0.0))
+    return loop
 
 
 def promised(network: Network, wishes: Wishes, lanes: int = 1, settings: Settings | None = None) -> Promise:

@@ -20,12 +20,13 @@ from typing import Any, Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from penstock.plan.drops import Location, Placed, RandomDrop, SemanticDrop, WindowDrop
+from penstock.plan.drops import AgeDrop, Location, Placed, RandomDrop, SemanticDrop, WindowDrop
 from penstock.plan.expressions import Column as Name
 from penstock.plan.expressions import substitute
 from penstock.plan.node import Node, walk
 from penstock.plan.nodes import Filter, Source
 from penstock.plan.running import Plan
+from penstock.plan.windows import BEGIN
 from penstock.spark.catalyst import catalyst
 from penstock.spark.entries import Entry
 from penstock.spark.lanes.courier import BATCH_BITS, ROW_BITS, SPARK_BITS, SPLIT_BITS
@@ -151,10 +152,16 @@ def _window(drop: Any, entry: Entry, width: int) -> Column:
     return ~gone | (F.hash(F.col("_seq")).bitwiseAND(F.lit(HEARTBEAT - 1)) == F.lit(0))
 
 
+def _age(drop: Any, entry: Entry, width: int) -> Column:
+    """The rows that arrived late enough, of this entry; all rows of others."""
+    return F.col("_arrival") >= _by_entry(entry, width, drop.before, BEGIN)
+
+
 NATIVE: Final[Mapping[type, Callable[[Any, Entry, int], Column | None]]] = {
     RandomDrop: _random,
     SemanticDrop: _semantic,
     WindowDrop: _window,
+    AgeDrop: _age,
 }
 """For each kind of drop that Catalyst can make: what it keeps of an entry's rows, None where it cannot say."""
 

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Protocol
 
 import pyarrow as pa
@@ -24,6 +25,7 @@ from penstock.spark.counting import durable, waits_of
 from penstock.spark.dead_letters import DeadLetters
 from penstock.spark.drops import Counted, Thinner, place_in
 from penstock.spark.functions import OnError
+from penstock.spark.intake import Intake, latest
 from penstock.spark.lanes.courier import Errand
 from penstock.spark.lanes.exchange import exchange
 from penstock.spark.lanes.keeper import dead_letters_of, results_of
@@ -79,6 +81,7 @@ class Pipeline:
         settings: Settings | None = None,
         steering: Steering | None = None,
         timed: bool = True,
+        intake: Intake | None = None,
         letters: DeadLetters | None = None,
     ) -> None:
         self.spark = spark
@@ -90,6 +93,8 @@ class Pipeline:
         self._settings = settings or Settings()
         self.steering = steering or Steering(staged, None, checkpoint.folder, self._settings)
         self._timed = timed
+        self._intake = intake
+        self._came: Mapping[str, int] = {}
         self._letters = letters or DeadLetters(checkpoint.run)
         self._on_error = OnError(staged.network)
         self._processor = ProcessorMeter(spark)
@@ -97,6 +102,7 @@ class Pipeline:
         self._exchange = exchange(spark, staged.lanes)
         self._lock = threading.Lock()
         self._last = checkpoint.last()
+        self._resumed = self._last is not None
         if self._last is not None:
             self._publish(self._last)
             before = checkpoint.records.plan(self._last.batch)
@@ -112,7 +118,14 @@ class Pipeline:
         with self._lock:
             if self._last is not None and source <= self._last.last_source:
                 return
-            self._run(source, rows)
+            started = time.perf_counter()
+            if self._intake is not None:
+                self.steering.foresee(self._intake.coming(rows, self._resumed))
+            self._run(source, rows, started=started)
+            if self._intake is not None:
+                if self._last is not None and self._progress() != dict(self._last.progress):
+                    self._run(None, None)
+                self._intake.ended()
 
     def follow_up(self) -> bool:
         """A batch without rows, where time has passed since the last one that can close something; False where not."""
@@ -132,19 +145,21 @@ class Pipeline:
         with self._lock:
             return
 
-    def _run(self, source: int | None, rows: DataFrame | None, until: int | None = None) -> None:
-        started = time.perf_counter()
+    def _run(self, source: int | None, rows: DataFrame | None, until: int | None = None,
+             started: float | None = None) -> None:  # fmt: skip
+        started = time.perf_counter() if started is None else started
         number = 0 if self._last is None else self._last.batch + 1
         plan = self._plan(number, source, until)
         if number == 0:
             loaded = self._relations()
             rows = loaded if rows is None else rows if loaded is None else rows.unionByName(loaded, True)
         planned = time.perf_counter()
-        attempts, dropped = self._lanes(plan, rows)
+        reached = dict(plan.progress)
+        attempts, dropped = self._lanes(plan, rows, reached)
         self._on_error.judge(attempts)
         worked = time.perf_counter()
         given = source if source is not None else -1 if self._last is None else self._last.last_source
-        commit = CommitRecord(number, source, durable(attempts), self._seen(attempts), plan.progress, given)
+        commit = CommitRecord(number, source, durable(attempts), self._seen(attempts), reached, given)
         self.checkpoint.records.put_commit(commit)
         self._last = commit
         committed = time.perf_counter()
@@ -155,8 +170,19 @@ class Pipeline:
         report = _report(commit, seconds, waits_of(attempts, time.time_ns() // 1000) if self._timed else {})
         done = Done(plan, attempts, dropped, seconds, self._processor.read(attempts), self._timed)
         report.snapshot = self.steering.after(done)
+        self._learn(source, report.snapshot, seconds)
         self.reports.append(report)
         self.checkpoint.clean(commit)
+
+    def _learn(self, source: int | None, snapshot: Snapshot, seconds: Mapping[str, float]) -> None:
+        if self._intake is not None:
+            rows = {s.name: s.rows for s in snapshot.streams}
+            came = {name: n - self._came.get(name, 0) for name, n in rows.items()}
+            self._came = rows
+            if source is None:
+                self._intake.more(sum(seconds.values()) - seconds["lanes"])
+            else:
+                self._intake.done(came, sum(seconds.values()), seconds["lanes"])
 
     def _plan(self, number: int, source: int | None, until: int | None) -> PlanRecord:
         """The batch's plan record: the one that a run before a crash has made, or a new one."""
@@ -185,8 +211,11 @@ class Pipeline:
     def _skew_us(self, stream: StreamDefinition) -> int:
         return self._settings.skew_us if stream.within_us is None else stream.within_us
 
-    def _lanes(self, plan: PlanRecord, rows: DataFrame | None) -> tuple[tuple[Attempt, ...], Counted | None]:
-        """The work of all lanes, stage after stage; and what the gate dropped before it."""
+    def _lanes(
+        self, plan: PlanRecord, rows: DataFrame | None, reached: dict[str, int]
+    ) -> tuple[tuple[Attempt, ...], Counted | None]:
+        """The work of all lanes, stage after stage; and what the gate dropped before it. `reached` is taken on to where
+        the batch's own rows take time, where answers are wanted in time and the rows are seen before the lanes."""
         divided = self.steering.divided(plan.plan)
         gate = divided.gate
         if rows is not None and plan.source is not None:
@@ -198,7 +227,8 @@ class Pipeline:
         last = self.staged.stages - 1
         errands = [Errand(self._request(plan, stage), before, stage == last) for stage in range(last + 1)]
         given = None if arriving is None else self._paned(gate(arriving, plan.progress), panes, plan.progress)
-        listed, work = self._exchange.run(given, errands)
+        timely = self._intake is not None and plan.source is not None and not panes
+        listed, work = self._exchange.run(given, errands, partial(self._reach, reached) if timely else None)
         attempts = tuple(sorted(listed, key=lambda a: a.lane))
         if rows is not None:
             self._panes.learn(_first(attempts, "rows_in"), _first(attempts, "crossed"), bool(panes))
@@ -216,6 +246,15 @@ class Pipeline:
             return rows
         dropping = frozenset(s.name for s in self.staged.network.streams if s.late == "drop")
         return paned(rows, panes, progress, dropping, self._panes.alone(panes))
+
+    def _reach(self, reached: dict[str, int], rows: Sequence[pa.RecordBatch]) -> Mapping[str, int]:
+        skews = {s.name: self._skew_us(s) for s in self.staged.network.streams}
+        entries = self.staged.entries_of(0)
+        if self._intake is not None and (arrivals := latest(rows, entries, "_arrival")):
+            self._intake.arrived(max(arrivals.values()))
+        for stream, ts in latest(rows, entries).items():
+            reached[stream] = max(reached[stream], ts - skews[stream])
+        return reached
 
     def _request(self, plan: PlanRecord, stage: int) -> Request:
         return Request(

@@ -8,14 +8,16 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
-from penstock.control.steer import Wishes, steer
+from penstock.control.steer import Wishes, steer_run
+from penstock.control.targets import targets
 from penstock.errors import PenstockError
-from penstock.plan.network import Network
+from penstock.plan.network import Network, StreamDefinition
 from penstock.plan.nodes import Table
 from penstock.plan.secrets import resolve
 from penstock.plan.windows import BEGIN
@@ -23,10 +25,12 @@ from penstock.settings import Settings
 from penstock.spark.dead_letters import DeadLetters
 from penstock.spark.errors import explained
 from penstock.spark.gate import gate
+from penstock.spark.intake import Intake
 from penstock.spark.packages import formats_of, session_settings
 from penstock.spark.pipeline import BatchReport, Pipeline
 from penstock.spark.session import JavaLog, cache_folder, cores, open_session
 from penstock.spark.sinks import open_sink
+from penstock.spark.sizes import Sizes
 from penstock.spark.sources import open_relation, open_stream
 from penstock.spark.sources.replay import feeding
 from penstock.spark.sources.vanishing import Vanishing
@@ -44,7 +48,8 @@ AROUND_S = 2.0
 class RunOptions:
     """How to run. `master` None is where spark-submit says, else all cores of this machine. `until_idle` ends when the
     sources have nothing more, `close` then closes all windows too. Rows that cannot be read go to `dead_letters`, or to
-    the folder of that name in the checkpoint."""
+    the folder of that name in the checkpoint. Where a query declares a delay, `controller` and the policy that `shed`
+    names keep it, in `mode` "on", "monitor" or "off"."""
 
     master: str | None = None
     checkpoint: str = "checkpoint"
@@ -53,6 +58,10 @@ class RunOptions:
     trigger_s: float = 0.0
     dead_letters: str | None = None
     packages: tuple[str, ...] = ()
+    mode: str = "on"
+    controller: str | None = None
+    shed: Mapping[str, Any] | None = None
+    seed: int = 0
     rows_as_json: bool = False
     log: JavaLog = field(default_factory=JavaLog)
     settings: Settings = field(default_factory=Settings)
@@ -83,12 +92,31 @@ class Run:
         self._stopping = threading.Event()
         own = self.checkpoint.folder.sub("dead-letters").name
         letters = DeadLetters(self.checkpoint.run, options.dead_letters or own)
-        loop = steer(self.staged.network, Wishes(filters=options.settings.filters))
-        steering = Steering(self.staged, loop, self.checkpoint.folder, options.settings)
+        steering = self._steering()
         self.pipeline = Pipeline(
             self.spark, self.staged, self.checkpoint, sinks, self._relations, options.settings, steering,
-            letters=letters,
+            letters=letters, intake=self._intake(steering),
         )  # fmt: skip
+
+    def _steering(self) -> Steering:
+        """What chooses the plans. With `until_idle` nobody waits for an answer, and nothing is shed."""
+        options = self.options
+        wishes = Wishes(options.shed, options.settings.filters, options.controller, seed=options.seed)
+        waited_for = not options.until_idle or self._paced
+        loop = steer_run(self.staged.network, wishes, self.staged.lanes, options.settings, waited_for)
+        return Steering(self.staged, loop, self.checkpoint.folder, options.settings, options.mode)
+
+    def _intake(self, steering: Steering) -> Intake | None:
+        if not steering.timely:
+            return None
+        target_s = min(targets(self.staged.network).values())
+        return Intake(Sizes(self.spark, self.staged, self.checkpoint.run, [s.name for s in self._read()]), target_s)
+
+    def _read(self) -> list[StreamDefinition]:
+        """The streams whose sources are opened, in the order in which the gate puts them together."""
+        streams = {s.name: s for s in self.staged.network.streams}
+        named = dict.fromkeys(e.leaf.name for e in self.staged.entries_of(0))
+        return [streams[name] for name in named if name in streams]
 
     def go(self) -> None:
         """Runs to the end: of the sources with `until_idle`, else until `stop`."""
@@ -146,11 +174,10 @@ class Run:
         self._vanishing.folders()
 
     def _start(self) -> StreamingQuery:
-        read = [s for s in self.staged.network.streams if s.name in _leaves(self)]
         work = f"{self.options.checkpoint}/sources"
-        frames = {s.name: open_stream(self.spark, s, work=work) for s in read}
+        frames = {s.name: open_stream(self.spark, s, work=work) for s in self._read()}
         rows = gate(self.staged, frames, self.pipeline.steering.ordering.entries)
-        writer = rows.writeStream.foreachBatch(self._on_batch)
+        writer = rows.writeStream.foreachBatch(self._on_batch).queryName(self.checkpoint.run)
         writer = writer.option("checkpointLocation", f"{self.options.checkpoint}/spark")
         if self.options.until_idle and not self._paced:
             return writer.trigger(availableNow=True).start()

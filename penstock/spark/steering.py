@@ -15,6 +15,7 @@ from typing import Final
 
 from pyarrow import fs
 
+from penstock.control.coming import Coming
 from penstock.control.gains import Gain
 from penstock.control.loop import Decision, Loop
 from penstock.errors import PenstockError, unknown
@@ -35,6 +36,8 @@ from penstock.stats.batches import BatchStatistics
 from penstock.stats.snapshot import Snapshot
 
 MODES: Final = ("off", "monitor", "on")
+LATELY: Final = 64
+"""Plans that are kept as they are carried out: drop rates come again."""
 KEPT: Final = 1000
 """Events that stay in memory, for whoever shows the run as it goes."""
 
@@ -75,10 +78,14 @@ class Steering:
         self._staged = staged
         self._totals = Totals(staged, self.plans, settings, self.loop.plan.watched)
         self.ordering = Ordering(staged, self.loop)
-        self._divided: tuple[str, Divided] | None = None
+        self._divided: dict[str, Divided] = {}
         self._file = _mode_file(checkpoint)
         self._changed = 0
+<<<<<<< HEAD
         self._shut: dict[Location, tuple[tuple[object, ...], tuple[int, int]]] = {}
+=======
+        self._latest = Snapshot(0, 0.0)
+>>>>>>> efa44b4 (Delay targets on Spark: a batch is sized by its offsets, thinned as it is read, and answered within itself)
         self.mode = mode
 
     @property
@@ -93,6 +100,21 @@ class Steering:
         if mode != getattr(self, "_mode", "on"):
             self.events.note("mode", mode=mode)
         self._mode = mode
+
+    @property
+    def timely(self) -> bool:
+        """True where a strategy decides for each batch before it is let in."""
+        return any(hasattr(s, "foresee") for s in self.loop.strategies)
+
+    def foresee(self, coming: Coming) -> None:
+        """Lets the loop choose the plan of the batch that waits at the gate."""
+        self._look_for_mode()
+        if self.mode == "off":
+            return
+        self.loop.mode = self.mode
+        before = len(self.loop.log)
+        self.loop.foresee(coming, self._latest)
+        self._tell(before)
 
     def resume(self, written: str) -> None:
         """Goes on with the plan of the last batch before a restart."""
@@ -116,13 +138,17 @@ class Steering:
 
     def divided(self, written: str) -> Divided:
         """A record's plan, cut between gate and lanes."""
-        if self._divided is None or self._divided[0] != written:
+        found = self._divided.pop(written, None)
+        if found is None:
             plan = self.plans.read(written)
             mine, left = at_gate(self._staged, plan)
-            thinner = Thinner(mine, len(self._staged.entries))
             filters = Ordered(self.ordering.filters, plan)
-            self._divided = written, Divided(plan, thinner, self.plans.written(filters.left(left)), filters)
-        return self._divided[1]
+            thinner = Thinner(mine, len(self._staged.entries))
+            found = Divided(plan, thinner, self.plans.written(filters.left(left)), filters)
+        self._divided[written] = found
+        if len(self._divided) > LATELY:
+            self._divided.pop(next(iter(self._divided)))
+        return found
 
     def after(self, done: Done) -> Snapshot:
         """Counts a batch and lets the loop choose the next plan."""
@@ -132,12 +158,16 @@ class Steering:
         self._hear(divided.plan, done.attempts)
         if done.gate is not None:
             self._totals.dropped_at_gate(done.attempts, divided.gate.drops, done.gate)
-        batch = BatchStatistics(done.record.batch, 0, done.seconds, done.processor_s, delays, self.mode)
         read = done.record.source is not None
+        took_s = sum(done.seconds.values()) if read else None
+        batch = BatchStatistics(
+            done.record.batch, 0, done.seconds, done.processor_s, delays, self.mode, took_s
+        )
         snapshot = self._totals.snapshot(time.monotonic(), done.record.progress, batch, divided.plan.shut_down, read)
         snapshot = replace(snapshot, profiles=self.ordering.measured(done.attempts, self.plans))
+        self._latest = snapshot
         self.events.snapshot(snapshot, self.mode, divided.plan)
-        self._step(snapshot, read and self.mode != "off")
+        self._step(snapshot, (read or self.timely) and self.mode != "off")
         return snapshot
 
     def _hear(self, plan: Plan, attempts: Sequence[Attempt]) -> None:
@@ -157,6 +187,10 @@ class Steering:
             return
         before = len(self.loop.log)
         self.loop.step(snapshot)
+        self._tell(before)
+
+    def _tell(self, before: int) -> None:
+        """Passes on what the loop has logged since."""
         for event in self.loop.log[before:]:
             self.log.append(event)
             if isinstance(event, Decision):

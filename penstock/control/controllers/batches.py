@@ -9,7 +9,11 @@ from penstock.control.controllers.base import Amount, Reading, known
 from penstock.control.controllers.headroom import LEAST
 
 LEAST_SHARE = 0.1
-"""The share of the setpoint that a batch gets however late it starts: a flow that stops teaches nothing."""
+"""The share of the setpoint that a batch's rows get, however late it starts and whatever it takes besides: a flow that
+stops teaches nothing."""
+
+TELLING = 0.02
+"""The share of the target that a batch's load must be, so that its duration says something about it."""
 
 
 @dataclass(slots=True)
@@ -54,7 +58,7 @@ class Batches:
         headroom, setpoint = self._learned(reading), self._setpoint_s(reading)
         waited = known(reading.waited_s, reading.period_s)
         half, slack = (setpoint - reading.lead_s) / 2, self.margin / 2 * reading.target_s
-        room = max(min(half, setpoint + slack - waited), LEAST_SHARE * setpoint) - reading.floor_s
+        room = max(min(half, setpoint + slack - waited) - reading.floor_s, LEAST_SHARE * setpoint)
         gathered = half if half < reading.period_s <= half + slack else reading.period_s
         kept = max(0.0, headroom * room) / gathered
         why = (
@@ -64,19 +68,22 @@ class Batches:
 
     def _setpoint_s(self, reading: Reading) -> float:
         if reading.p99_s > reading.target_s:
-            self._aim = max(0.25, self._aim * max(0.8, reading.target_s / reading.p99_s))
+            self._aim = max(0.5, self._aim * max(0.8, reading.target_s / reading.p99_s))
         else:
-            self._aim += 0.02 * (1 - self._aim)
+            self._aim += 0.05 * (1 - self._aim)
         return max(0.25, 1 - self.margin - 2 * self._error) * self._aim * reading.target_s
 
     def _learned(self, reading: Reading) -> float:
-        """H; a batch whose work is lost in its fixed part says nothing about it."""
+        """H; a batch whose work is lost in its fixed part says nothing about it. After such batches what was believed
+        at first is believed again by and by, or a time of no work at all would be the last word."""
         if self._headroom is None:
             self._headroom = reading.headroom
         worked = reading.took_s - reading.floor_s
         kept = reading.processed * reading.took_s
-        if math.isfinite(kept) and worked > 0.1 * reading.target_s:
+        if math.isfinite(kept) and kept > TELLING * reading.target_s and worked > 0.1 * reading.target_s:
             found = min(reading.lanes, max(LEAST, kept / worked))
             self._error += 0.1 * (min(0.2, abs(1 - self._headroom / found)) - self._error)
             self._headroom += (0.5 if found < self._headroom else 0.2) * (found - self._headroom)
+        elif math.isfinite(kept):
+            self._headroom += 0.2 * max(0.0, reading.headroom - self._headroom)
         return self._headroom

@@ -9,7 +9,7 @@ the way through Python workers. `docs/decisions/exchange-by-hand.md` has the mea
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Protocol, cast
@@ -26,14 +26,19 @@ from penstock.spark.state.records import Attempt
 
 Carrier = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 """What Spark runs over the rows of a task."""
+Reach = Callable[[Sequence[pa.RecordBatch]], Mapping[str, int]]
+"""From a batch's rows to the instant that they take each stream's time to."""
 
 
 class Exchange(Protocol):
     """Takes rows to lanes."""
 
-    def run(self, given: DataFrame | None, errands: Sequence[Errand]) -> tuple[list[Attempt], DataFrame | None]:
+    def run(
+        self, given: DataFrame | None, errands: Sequence[Errand], reach: Reach | None = None
+    ) -> tuple[list[Attempt], DataFrame | None]:
         """Runs all stages of a batch over the rows that the gate gives (None: there are none), one errand a stage: the
-        lanes' attempts, and the frame whose plan Spark has run."""
+        lanes' attempts, and the frame whose plan Spark has run. Who sees the rows before the lanes asks `reach` how far
+        they take time."""
 
 
 @dataclass(slots=True)
@@ -43,7 +48,9 @@ class Shuffle:
     spark: SparkSession
     lanes: int
 
-    def run(self, given: DataFrame | None, errands: Sequence[Errand]) -> tuple[list[Attempt], DataFrame | None]:
+    def run(
+        self, given: DataFrame | None, errands: Sequence[Errand], reach: Reach | None = None
+    ) -> tuple[list[Attempt], DataFrame | None]:
         """See `Exchange`."""
         if given is None:
             given = self.spark.range(0).select(F.col("id").cast("int").alias("_lane"), F.col("id").alias("_row"))
@@ -65,9 +72,14 @@ class Hand:
     def __post_init__(self) -> None:
         self.threads = ThreadPoolExecutor(self.lanes, "penstock-courier")
 
-    def run(self, given: DataFrame | None, errands: Sequence[Errand]) -> tuple[list[Attempt], DataFrame | None]:
+    def run(
+        self, given: DataFrame | None, errands: Sequence[Errand], reach: Reach | None = None
+    ) -> tuple[list[Attempt], DataFrame | None]:
         """See `Exchange`."""
         rows = [] if given is None else cast(Any, given)._collect_as_arrow()
+        if reach is not None and rows:
+            until = reach(rows)
+            errands = [errand.reaching(until) for errand in errands]
         parts = split(rows, self.lanes)
         answers = self._stage(lambda lane: first_stage(errands[0], lane)(parts[lane]))
         for errand in errands[1:]:

@@ -61,7 +61,7 @@ class Keeper:
         watch = Watch()
         tables = [from_bytes(body)] if body else []
         self.share.adopt(request.plan)
-        made = self.share.run(request.stage, tables, request.progress)
+        made = self.share.run(request.stage, tables, request.progress, request.until)
         watch.lap("lanes")
         name = _file(request.batch, request.stage, request.attempt)
         pieces = {"head": _head(request), "log": body}
@@ -169,7 +169,7 @@ class Keeper:
         head = json.loads(pieces["head"])
         log = pieces["log"]
         self.share.adopt(head.get("plan", ""))
-        self.share.run(head["stage"], [from_bytes(log)] if log else [], head["progress"])
+        self.share.run(head["stage"], [from_bytes(log)] if log else [], head["progress"], head.get("until"))
         self._logged += len(log)
         self._runs += 1
 
@@ -206,7 +206,7 @@ def _files(history: list[list[Attempt]]) -> list[list[str]]:
 
 def _head(request: Request) -> bytes:
     head: dict[str, Any] = {"batch": request.batch, "stage": request.stage, "progress": dict(request.progress),
-                            "plan": request.plan}  # fmt: skip
+                            "plan": request.plan, "until": dict(request.until)}  # fmt: skip
     return json.dumps(head).encode()
 
 

@@ -34,6 +34,7 @@ class Request:
     earlier      the attempts of this lane at the earlier stages of this batch; `before` is then the last of them
     attempt      the name of this attempt
     progress     for each leaf of the stage, the instant before which it is complete
+    until        where the batch's own rows take the leaves' time further than `progress`, by which they are judged
     plan         what is left of the batch's plan to the lanes, as `penstock.spark.plans` writes it
     functions    the users' functions of this run, under which the checkpoint has them
     """
@@ -49,6 +50,7 @@ class Request:
     attempt: str
     progress: Mapping[str, int] = field(default_factory=dict)
     earlier: tuple[str, ...] = ()
+    until: Mapping[str, int] = field(default_factory=dict)
     plan: str = ""
     functions: str = ""
 

@@ -94,9 +94,12 @@ class Share:
             for fragment, lane in self._lanes.items():
                 lane.adopt(parts[fragment])
 
-    def run(self, stage: int, rows: Iterable[pa.Table], progress: Mapping[str, int]) -> Made:
-        """One stage of one batch: `rows` in, and every fragment of the stage run up to `progress` of its leaves."""
-        made = Made()
+    def run(
+        self, stage: int, rows: Iterable[pa.Table], progress: Mapping[str, int], until: Mapping[str, int] | None = None
+    ) -> Made:
+        """One stage of one batch: `rows` in, judged by `progress` of the leaves, and every fragment of the stage run up
+        to there, or up to `until` where that is further."""
+        made, reached = Made(), {**progress, **(until or {})}
         entries = self.staged.arriving(stage)
         for table in rows:
             for entry, train in unpacked(table, entries, self.dictionaries):
@@ -106,10 +109,10 @@ class Share:
                     self._take_in(entry, train, stage, progress, made)
         for fragment, lane in self._lanes.items():
             if self.staged.depths[fragment] == stage:
-                self._advance(fragment, lane, progress)
+                self._advance(fragment, lane, reached)
                 self._collect(fragment, lane, made)
         if stage == self.staged.stages - 1:
-            self._moments.passed(progress)
+            self._moments.passed(reached)
         self._sweep()
         return made
 

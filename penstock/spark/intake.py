@@ -1,0 +1,102 @@
+"""The batch that waits at the gate, as controllers see it: how many rows, since when, and what time there is for it."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame
+
+from penstock.control.coming import Coming
+from penstock.plan.nodes import Source
+from penstock.spark.entries import Entry
+from penstock.spark.sizes import Sizes
+
+COLD: Final = 2
+"""Batches that begin a run: they load code, and say nothing about the next ones."""
+FLOORS: Final = 9
+"""Batches of which the floor is the median."""
+GAPS: Final = 16
+"""Pauses between batches that are remembered. The shortest is what Spark needs; the others also waited for rows."""
+LONG: Final = 2.0
+"""A batch that gathered for so many targets is old enough that how its rows came is counted, not assumed."""
+
+
+@dataclass(slots=True)
+class Intake:
+    """Keeps the time between batches. `target_s` is the nearest delay target."""
+
+    sizes: Sizes
+    target_s: float
+    _formed_s: float | None = None
+    _ended_s: float | None = None
+    _batches: int = 0
+    _floors: deque[float] = field(default_factory=lambda: deque(maxlen=FLOORS))
+    _stale: deque[float] = field(default_factory=lambda: deque(maxlen=FLOORS))
+    _now_us: int = 0
+    _gaps: deque[float] = field(default_factory=lambda: deque(maxlen=GAPS))
+
+    def coming(self, rows: DataFrame, resumed: bool) -> Coming:
+        """What is known of the batch of `rows`, which begins now; `resumed`: an earlier run has gone before."""
+        now_s = time.monotonic()
+        if self._ended_s is not None:
+            self._gaps.append(now_s - self._ended_s)
+        gathered_s = LONG * self.target_s * 2 if self._formed_s is None and resumed else self._since(now_s)
+        self._formed_s = now_s
+        now_us = time.time_ns() // 1000
+        self._now_us = now_us
+        lead_s, stale_s = min(self._gaps, default=0.0), median(self._stale) if self._stale else 0.0
+        young = self._young(rows, now_us) if gathered_s > LONG * self.target_s else None
+        return Coming(
+            now_s=now_s, now_us=now_us, rows=self.sizes.of(rows), gathered_s=gathered_s,
+            waited_s=gathered_s + stale_s, lead_s=lead_s, floor_s=self.floor_s, young=young,
+        )  # fmt: skip
+
+    def _since(self, now_s: float) -> float:
+        return max(1e-3, now_s - self._formed_s) if self._formed_s is not None else self.target_s / 2
+
+    def _young(self, rows: DataFrame, now_us: int) -> Callable[[float], Mapping[str, int]]:
+        return lambda age_s: self.sizes.counted(rows, now_us - round(age_s * 1e6))
+
+    def arrived(self, latest_us: int) -> None:
+        """The youngest row of the batch has come at this time: how stale a batch is when it begins."""
+        self._stale.append(max(0.0, (self._now_us - latest_us) / 1e6))
+
+    def done(self, rows: Mapping[str, int], took_s: float, lanes_s: float) -> None:
+        """The batch is over: what it had, how long it took, and how long the lanes' operators did."""
+        self.sizes.learn(rows)
+        if self._batches >= COLD:
+            self._floors.append(max(0.0, took_s - lanes_s))
+        self._batches += 1
+
+    def more(self, besides_s: float) -> None:
+        """A batch without rows followed, which took so long besides its operators."""
+        if self._floors:
+            self._floors[-1] += max(0.0, besides_s)
+
+    @property
+    def floor_s(self) -> float:
+        """What a batch takes besides its operators."""
+        return median(self._floors) if self._floors else 0.0
+
+    def ended(self) -> None:
+        """Spark is to go on."""
+        self._ended_s = time.monotonic()
+
+
+def latest(rows: Sequence[pa.RecordBatch], entries: Sequence[Entry], column: str = "_ts") -> dict[str, int]:
+    """The largest timestamp (or arrival) of each stream among rows that leave the gate."""
+    whole = pa.Table.from_batches(rows).select(["_entry", column])
+    number, at = whole.column("_entry").to_numpy(), whole.column(column).fill_null(0).to_numpy()
+    found: dict[str, int] = {}
+    for entry in entries:
+        mine = at[np.asarray(number) == entry.number] if isinstance(entry.leaf, Source) else at[:0]
+        if len(mine):
+            found[entry.leaf.name] = max(found.get(entry.leaf.name, int(mine.max())), int(mine.max()))
+    return found
