@@ -81,11 +81,8 @@ class Steering:
         self._divided: dict[str, Divided] = {}
         self._file = _mode_file(checkpoint)
         self._changed = 0
-<<<<<<< HEAD
         self._shut: dict[Location, tuple[tuple[object, ...], tuple[int, int]]] = {}
-=======
         self._latest = Snapshot(0, 0.0)
->>>>>>> efa44b4 (Delay targets on Spark: a batch is sized by its offsets, thinned as it is read, and answered within itself)
         self.mode = mode
 
     @property
