@@ -24,9 +24,8 @@ from penstock.cluster.pruning import pruned, truncated
 from penstock.cluster.rows import Rows, combined, distinct, key, single, stacked, through_branch, through_operator
 from penstock.cluster.topology import Arc
 
-# Two branches are thinned before their combinations outgrow this many rows; the table then says how far it is off. A
-# larger table would select no faster than the program itself.
-MOST_ROWS = 1024
+# Two branches are thinned before their combinations outgrow this many rows; the table then says how far it is off.
+MOST_ROWS = 4096
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from collections.abc import Sequence
+from operator import attrgetter
 
 from penstock.lane.schedulers import Scheduler
 from penstock.lane.slot import Slot
+
+_position = attrgetter("position")
 
 
 class Agenda:
@@ -19,26 +23,35 @@ class Agenda:
         self._scheduler = scheduler
         self._cap = cap
         self._full_rows = full_rows
-        self._ready: dict[int, Slot] = {}
+        self._idle: dict[int, Slot] = {}
+        self._waiting: list[Slot] = []
+        self._full: dict[int, Slot] = {}
+        self._known: set[int] = set()
         for slot in slots:
             self._note(slot)
 
     def _note(self, slot: Slot) -> None:
-        if slot.unborn is None and slot.done < min(slot.reach, self._cap):
-            self._ready[slot.position] = slot
-        else:
-            self._ready.pop(slot.position, None)
+        ready = slot.unborn is None and slot.done < min(slot.reach, self._cap)
+        queued = slot.queued if ready else 0
+        _put(self._idle, slot, ready and not queued)
+        _put(self._full, slot, queued > self._full_rows)
+        if queued and slot.position not in self._known:
+            self._known.add(slot.position)
+            insort(self._waiting, slot, key=_position)
+        elif not queued and slot.position in self._known:
+            self._known.remove(slot.position)
+            del self._waiting[bisect_left(self._waiting, slot.position, key=_position)]
 
     def next(self) -> Slot | None:
         """The operator that runs next; None where none has anything to do."""
-        if not self._ready:
+        if self._idle:
+            return next(iter(self._idle.values()))
+        if self._full:
+            return self._full[max(self._full)]
+        if not self._waiting:
             return None
-        waiting = [s for s in self._ready.values() if s.queued]
-        if len(waiting) < len(self._ready):
-            return next(s for s in self._ready.values() if not s.queued)
-        full = [s for s in waiting if s.queued > self._full_rows]
-        chosen = max(full, key=lambda s: s.position) if full else self._scheduler.choose(waiting)
-        return self._ready[chosen.position]
+        chosen = self._scheduler.choose(self._waiting)
+        return self._waiting[bisect_left(self._waiting, chosen.position, key=_position)]
 
     def ran(self, slot: Slot) -> None:
         """Says that `slot` has run: it and its consumers may have more to do, or less."""
@@ -46,3 +59,10 @@ class Agenda:
         for arc in slot.outputs:
             if isinstance(arc.consumer, Slot):
                 self._note(arc.consumer)
+
+
+def _put(slots: dict[int, Slot], slot: Slot, there: bool) -> None:
+    if there:
+        slots[slot.position] = slot
+    else:
+        slots.pop(slot.position, None)

@@ -1,8 +1,11 @@
-"""What time it is, and how time is spent: on the wall, or in a time that only stated costs move (Babu 2.3.2)."""
+"""What time it is, and how time is spent: on the wall, or in a time that only stated costs move (Babu 2.3.2); the
+processor may be shared with others.
+"""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Protocol
 
 
@@ -11,6 +14,9 @@ class Clock(Protocol):
 
     def now(self) -> float:
         """The time in seconds."""
+
+    def worked(self) -> float:
+        """Processor seconds that were spent so far: what costs are measured by."""
 
     def spend(self, seconds: float) -> None:
         """Keeps the processor busy for `seconds`."""
@@ -24,13 +30,14 @@ class WallClock:
         """Seconds of the machine's steady clock."""
         return time.perf_counter()
 
+    worked = now
+
     @staticmethod
     def spend(seconds: float) -> None:
         """Busy for `seconds`."""
         end = time.perf_counter() + seconds
         while time.perf_counter() < end:
             pass
-
 
     @staticmethod
     def wait_until(instant: float) -> None:
@@ -63,3 +70,34 @@ class VirtualClock:
     def wait_until(self, instant: float) -> None:
         """Idles until `instant`."""
         self._now = max(self._now, instant)
+
+    def worked(self) -> float:
+        """The time itself: the processor is never idle while something is measured."""
+        return self._now
+
+
+class SharedClock(VirtualClock):
+    """A virtual time on a processor of which only the share `share(now)` is there: the rest goes to other programs.
+
+    >>> clock = SharedClock(lambda now: 1.0 if now < 100 else 0.5)
+    >>> clock.wait_until(100.0)
+    >>> clock.spend(1.0)
+    >>> clock.now(), clock.worked()
+    (102.0, 1.0)
+    """
+
+    __slots__ = ("_share", "_worked")
+
+    def __init__(self, share: Callable[[float], float], now: float = 0.0) -> None:
+        super().__init__(now)
+        self._share = share
+        self._worked = 0.0
+
+    def spend(self, seconds: float) -> None:
+        """Moves the time on by what `seconds` of work take beside the others."""
+        self._worked += seconds
+        super().spend(seconds / self._share(self._now))
+
+    def worked(self) -> float:
+        """What was spent, without what the others took."""
+        return self._worked

@@ -19,6 +19,7 @@ class Observer:
         self._clock = clock
         self._meter = QueueMeter()
         self._taken = 0
+        self._queued = 0
 
     def queued(self) -> int:
         """Elements in the queues between operators; results that nobody has collected are not waiting for one."""
@@ -26,7 +27,13 @@ class Observer:
 
     def look(self) -> None:
         """Notes how much is queued now."""
-        self._meter.record(self._clock.now(), self.queued())
+        self._queued = self.queued()
+        self._meter.record(self._clock.now(), self._queued)
+
+    def moved(self, rows: int) -> None:
+        """Notes that so many elements more are queued than at the last look."""
+        self._queued += rows
+        self._meter.record(self._clock.now(), self._queued)
 
     def reset(self) -> None:
         """Begins to measure the queues anew."""

@@ -155,17 +155,19 @@ class Lane:
 
     def _agenda(self, cap: int) -> Agenda:
         self._scheduler.plan(self._graph.order)
+        self.observer.look()
         return Agenda(self._graph.order, self._scheduler, cap, self._settings.queue_rows)
 
     def step(self) -> bool:
         """Lets the scheduler run one operator on one train; False where none has anything to do."""
         return self._next(self._agenda(END), END) or (self._let_in() and self.step())
 
-    def work(self, until_s: float) -> bool:
-        """Lets operators run until the clock shows `until_s`; False where none has anything to do before."""
+    def work(self, until_s: float, whole: bool = False) -> bool:
+        """Lets operators run until the clock shows `until_s`; False where none has anything to do before. Whether the
+        last train is cut short at that time, or ended as a whole."""
         agenda = self._agenda(END)
         while self.clock.now() < until_s:
-            if not self._next(agenda, END, until_s - self.clock.now()):
+            if not self._next(agenda, END, inf if whole else until_s - self.clock.now()):
                 if not self._let_in():
                     return False
                 agenda = self._agenda(END)
@@ -178,9 +180,10 @@ class Lane:
             rows = self._train_rows
             if slot.delay_s and slot.delay_s * rows > left_s:
                 rows = max(1, ceil(left_s / slot.delay_s))
+            before = slot.around
             slot.advance(slot.cut(rows, min(slot.reach, cap)))
             agenda.ran(slot)
-            self.observer.look()
+            self.observer.moved(slot.around - before)
         return slot is not None
 
     def take(self, query: str) -> list[Train]:

@@ -63,15 +63,15 @@ class Slot:
     """
 
     __slots__ = (
-        "busy_s", "clock", "context", "decoder", "delay_s", "done", "inputs", "key", "now", "operator", "outputs",
-        "position", "probe", "process", "producers", "rows_in", "rows_out", "runs", "stateless", "unborn", "valve",
+        "busy_s", "clock", "context", "decoder", "delay_s", "done", "inputs", "key", "operator", "outputs", "position",
+        "probe", "process", "producers", "rows_in", "rows_out", "runs", "stateless", "unborn", "valve", "worked",
     )  # fmt: skip
 
     def __init__(self, key: Key, context: Context, clock: Clock, delay_s: float = 0.0) -> None:
         self.key = key
         self.context = context
         self.clock = clock
-        self.now = clock.now
+        self.worked = clock.worked
         self.delay_s = delay_s
         self.operator: Operator | None = None
         self.process: Callable[[Sequence[Train], int], Train] | None = None
@@ -126,11 +126,11 @@ class Slot:
             arc.progress = until
 
     def _run(self, trains: Sequence[Train], rows: int, until: int, number: int) -> None:
-        started = self.now()
+        started = self.worked()
         if self.delay_s and rows:
             self.clock.spend(self.delay_s * rows)
         result = self.process(trains, until)  # type: ignore[misc]
-        self.busy_s += self.now() - started
+        self.busy_s += self.worked() - started
         self.runs += 1
         self.rows_in += rows
         out = len(result)
@@ -157,6 +157,11 @@ class Slot:
     def queued(self) -> int:
         """Elements that wait before it."""
         return sum(arc.rows for arc in self.inputs)
+
+    @property
+    def around(self) -> int:
+        """Elements in the queues before and behind it, those of results that nobody has collected left out."""
+        return self.queued + sum(arc.rows for arc in self.outputs if arc.consumer is not None)
 
     @property
     def oldest(self) -> int:

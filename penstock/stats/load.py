@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from math import prod
 from typing import Final, NamedTuple
 
@@ -79,8 +80,8 @@ class LoadModel:
 
     def __post_init__(self) -> None:
         put = object.__setattr__
-        put(self, "nodes", self.network.nodes())
-        put(self, "takers", takers(self.nodes))
+        put(self, "nodes", _nodes(self.network))
+        put(self, "takers", _takers(self.network))
         put(self, "_below", self._coefficients({}))
         put(self, "_rate", self._rates({}))
 
@@ -182,6 +183,16 @@ def _kept(drops: Iterable[Placed]) -> dict[Location, float]:
     for location, drop in drops:
         kept[location] = kept.get(location, 1.0) * (1 - drop.rate)
     return kept
+
+
+@lru_cache(maxsize=16)
+def _nodes(network: Network) -> tuple[Node, ...]:
+    return network.nodes()
+
+
+@lru_cache(maxsize=16)
+def _takers(network: Network) -> Mapping[Node, tuple[Arc, ...]]:
+    return takers(_nodes(network))
 
 
 def takers(nodes: Iterable[Node]) -> dict[Node, tuple[Arc, ...]]:

@@ -41,7 +41,7 @@ class Scheduler(Protocol):
         """Called with all operators, in topological order, before a run and whenever there are others."""
 
     def choose(self, ready: Sequence[Task]) -> Task:
-        """One of `ready` (at least one): operators that have elements to take."""
+        """One of `ready` (at least one, in topological order): operators that have elements to take."""
 
 
 class Unplanned:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
+from operator import attrgetter
 
 from penstock.lane.schedulers.base import Task, Unplanned
 
@@ -15,6 +17,6 @@ class RoundRobin(Unplanned):
 
     def choose(self, ready: Sequence[Task]) -> Task:
         """The next after the last chosen."""
-        chosen = min(ready, key=lambda t: (t.position <= self._last, t.position))
+        chosen = ready[bisect_right(ready, self._last, key=attrgetter("position")) % len(ready)]
         self._last = chosen.position
         return chosen
