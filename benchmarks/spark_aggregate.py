@@ -10,12 +10,13 @@ import numpy as np
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from benchmarks.spark_common import BEGIN_US, Figure, figure, native, penstock, read, same, write_files
+from benchmarks.spark_common import BEGIN_US, Figure, figure, native, penstock, rate, read, same, write_files
 
 KEYS: Final = 1000
 ROWS_A_SECOND: Final = 200_000
 ROWS_A_FILE: Final = 1_000_000
 FILES_A_BATCH: Final = 2
+WARM: Final = 2
 CASES: Final = (("tumbling, 1 s", 1, 1.0), ("sliding, 10 s by 1 s", 10, 4.0))
 SCRIPT: Final = """
 CREATE STREAM s (ts TIMESTAMP, k INT, v DOUBLE, n BIGINT, a INT, b DOUBLE) TIMESTAMP BY ts
@@ -27,24 +28,21 @@ CREATE QUERY q AS SELECT k, count(*) AS c, sum(n) AS total, avg(v) AS mean
 
 def figures(spark: SparkSession, folder: Path, full: bool, seed: int) -> Iterator[Figure]:
     """Rows a second of both systems and their ratio, for each kind of window."""
-    rows = 20_000_000 if full else 6_000_000
+    rows = 20_000_000 if full else 10_000_000
+    batch = FILES_A_BATCH * ROWS_A_FILE
     files = write_files(folder / "aggregate", _columns(rows, seed), ROWS_A_FILE)
-    warm = write_files(folder / "aggregate-warm", _columns(rows // 6, seed + 1), ROWS_A_FILE // 4)
     for name, size, bar in CASES:
-        mine, others = [], []
-        for turn, source in enumerate((warm, files, files) if full else (warm, files)):
-            out, expected = folder / f"{size}-{turn}-out", folder / f"{size}-{turn}-native"
-            script = SCRIPT.format(files=source, out=out, size=size, batch=FILES_A_BATCH)
-            ran = penstock(script, folder / f"{size}-{turn}-ck")
-            spent, _ = native(_native(spark, source, size), expected, folder / f"{size}-{turn}-nck")
-            columns = ("_timestamp", "k", "c", "total", "mean")
-            same(read(out, *columns), read(expected, *columns))
-            if turn:
-                mine.append(ran.rows / ran.elapsed_s)
-                others.append(ran.rows / spent)
-        parts = ", ".join(f"{part} {ms:.0f}" for part, ms in ran.parts_ms().items())
+        mine, others, columns = [], [], ("_timestamp", "k", "c", "total", "mean")
+        for turn in range(3 if full else 1):
+            place = folder / f"aggregate-{size}-{turn}"
+            script = SCRIPT.format(files=files, out=place / "out", size=size, batch=FILES_A_BATCH)
+            ran = penstock(script, place / "ck")
+            spent = native(_native(spark, files, size), place / "native", place / "nck")
+            same(read(place / "out", *columns), read(place / "native", *columns))
+            mine.append(rate(ran.triggers, batch, WARM))
+            others.append(rate(spent, batch, WARM))
         what = f"windowed aggregate, {name}, {rows / 1e6:.0f} million rows"
-        yield figure(what, mine, "rows/s", None, "native's rows", profile=parts)
+        yield figure(what, mine, "rows/s", None, "native's rows", profile=ran.profile(WARM))
         yield figure(f"{what}: native", others, "rows/s", None, "Penstock's rows")
         ratios = [a / b for a, b in zip(mine, others, strict=True)]
         yield figure(f"{what}: against native", ratios, "times", bar, "native's rows")

@@ -36,11 +36,10 @@ def figures(spark: SparkSession, folder: Path, full: bool, seed: int) -> Iterato
     for name, query, bar in CASES:
         out, work = folder / f"{name}-out", folder / f"{name}-ck"
         ran = penstock((STREAM + query).format(files=files, out=out), work, close=name == "stateless")
-        _, others = native(_native(spark, name, files), folder / f"{name}-native", folder / f"{name}-nck")
+        others = native(_native(spark, name, files), folder / f"{name}-native", folder / f"{name}-nck")
         _check(name, out, folder / f"{name}-native")
-        parts = ", ".join(f"{part} {ms:.0f}" for part, ms in ran.parts_ms(WARM).items())
         yield figure(f"batch of {ROWS:,} rows, {name}", ran.triggers[WARM:], "ms", bar, "native's rows", at_most,
-                     profile=parts)  # fmt: skip
+                     profile=ran.profile(WARM))  # fmt: skip
         yield figure(f"batch of {ROWS:,} rows, {name}: native", others[WARM:], "ms", None, "Penstock's rows")
 
 

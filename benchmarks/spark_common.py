@@ -25,6 +25,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.cql import compile_script
+from penstock.spark.pipeline import BatchReport
 from penstock.spark.run import Run, RunOptions
 from penstock.spark.session import open_session
 
@@ -87,27 +88,22 @@ class Ran:
         before = time.perf_counter()
         options = RunOptions(f"local[{CORES}]", str(checkpoint), until_idle=True, close=close)
         self.first_s = 0.0
+        self.reports: list[BatchReport] = []
         self.started = time.perf_counter()
         running = Measured(compile_script(script), options, self._note)
-        self.made_s = time.perf_counter() - before
         running.go()
         self.elapsed_s = time.perf_counter() - before
-        self.reports = running.pipeline.reports
         self.rows = sum(r.rows_in for r in self.reports)
-        self.triggers = [p.batchDuration for p in running.query.recentProgress if p.numInputRows]
+        self.triggers = [float(p.batchDuration) for p in running.query.recentProgress if p.numInputRows]
 
-    def _note(self, _: object) -> None:
+    def _note(self, report: BatchReport) -> None:
         self.first_s = self.first_s or time.perf_counter() - self.started
+        self.reports.append(report)
 
-    def parts_ms(self, skipped: int = 0) -> dict[str, float]:
-        """The median of each part of a batch that had rows, after the first `skipped`."""
+    def profile(self, skipped: int = 0) -> str:
+        """The median of each part of a batch that had rows, after the first `skipped`, in milliseconds."""
         listed = [r.seconds for r in self.reports if r.rows_in][skipped:]
-        return {part: statistics.median(s[part] for s in listed) * 1e3 for part in listed[0]}
-
-    @property
-    def work_s(self) -> float:
-        """Seconds from the first batch's start to the last one's end, without what starting costs."""
-        return sum(sum(r.seconds.values()) for r in self.reports)
+        return ", ".join(f"{part} {statistics.median(s[part] for s in listed) * 1e3:.0f}" for part in listed[0])
 
 
 def penstock(script: str, checkpoint: Path, close: bool = False) -> Ran:
@@ -115,20 +111,25 @@ def penstock(script: str, checkpoint: Path, close: bool = False) -> Ran:
     return Ran(script, checkpoint, close)
 
 
-def native(frame: DataFrame, sink: Path, checkpoint: Path) -> tuple[float, list[int]]:
-    """Runs a native streaming frame to the end of its files, into Parquet: seconds, and each trigger's milliseconds."""
+def rate(triggers: Sequence[float], rows: int, skipped: int) -> float:
+    """Rows a second of batches of `rows` rows, after the first `skipped`, while which code gets compiled."""
+    measured = triggers[skipped:]
+    return rows * len(measured) / sum(measured) * 1e3
+
+
+def native(frame: DataFrame, sink: Path, checkpoint: Path) -> list[float]:
+    """Runs a native streaming frame to the end of its files, into Parquet: each trigger's milliseconds."""
     writer = frame.writeStream.format("parquet").outputMode("append").option("path", str(sink))
     return finished(writer.option("checkpointLocation", str(checkpoint)))
 
 
-def finished(writer: Any) -> tuple[float, list[int]]:
-    """Starts a stream writer and waits until its sources have nothing more."""
-    started = time.perf_counter()
+def finished(writer: Any) -> list[float]:
+    """Starts a stream writer and waits until its sources have nothing more: each trigger's milliseconds."""
     query = writer.trigger(availableNow=True).start()
     query.awaitTermination()
     if query.exception() is not None:
         raise query.exception()
-    return time.perf_counter() - started, [p.batchDuration for p in query.recentProgress if p.numInputRows]
+    return [float(p.batchDuration) for p in query.recentProgress if p.numInputRows]
 
 
 def read(folder: Path, *columns: str) -> pa.Table:

@@ -3,7 +3,6 @@ input, from one thread or four."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -12,10 +11,11 @@ from typing import Any, Final
 import numpy as np
 from pyspark.sql import DataFrame, SparkSession
 
-from benchmarks.spark_common import BEGIN_US, Figure, figure, finished, penstock, read, same, write_files
+from benchmarks.spark_common import BEGIN_US, Figure, Ran, figure, finished, penstock, rate, read, same, write_files
 
 QUERIES: Final = 100
 VALUES: Final = 10_000
+WARM: Final = 1
 STREAM: Final = """
 CREATE STREAM s (ts TIMESTAMP, a INT, b INT, v DOUBLE) TIMESTAMP BY ts
   FROM parquet OPTIONS (path = '{files}', maxFilesPerTrigger = 1);
@@ -30,24 +30,19 @@ CREATE QUERY q{n} AS SELECT a, b, x, x * 2 + b AS y
 
 def figures(spark: SparkSession, folder: Path, full: bool, seed: int) -> Iterator[Figure]:
     """Events a second of both, and their ratio."""
-    batches, rows = (5, 500_000) if full else (2, 300_000)
-    warm = write_files(folder / "queries-warm", _columns(100_000, seed), 50_000)
+    batches, rows = (10, 500_000) if full else (4, 300_000)
     files = write_files(folder / "queries", _columns(batches * rows, seed + 1), rows)
-    _mine(folder / "q-warm", warm)
     ran = _mine(folder / "q", files)
-    mine = ran.rows / ran.elapsed_s
-    _others(spark, folder / "n-warm", warm, 4)
-    rates = {}
-    for threads in (1, 4):
-        rates[threads] = batches * rows / _others(spark, folder / f"n-{threads}", files, threads)
+    mine, rates = rate(ran.triggers, rows, WARM), {}
+    for threads in (4, 1):
+        rates[threads] = rate(_others(spark, folder / f"n-{threads}", files, threads), rows, WARM)
         for query in range(0, QUERIES, 7):
             columns = ("a", "b", "x", "y")
             same(read(folder / "q" / f"q{query}", *columns), read(folder / f"n-{threads}" / f"q{query}", *columns))
-    parts = ", ".join(f"{part} {ms:.0f}" for part, ms in ran.parts_ms().items())
     what = f"{QUERIES} queries of four operators, {batches * rows:,} events"
-    yield figure(what, [mine], "events/s", None, "native's rows", profile=parts)
-    for threads, rate in rates.items():
-        yield figure(f"{what}: native, {threads} threads", [rate], "events/s", None, "Penstock's rows")
+    yield figure(what, [mine], "events/s", None, "native's rows", profile=ran.profile(WARM))
+    for threads, others in rates.items():
+        yield figure(f"{what}: native, {threads} threads", [others], "events/s", None, "Penstock's rows")
     yield figure(f"{what}: against the best native way", [mine / max(rates.values())], "times", 10.0, "native's rows")
 
 
@@ -63,13 +58,13 @@ def _query(n: int) -> dict[str, Any]:
     return {"n": n, "low": low, "high": low + width, "factor": 1 + n, "bound": (1 + n) / 2}
 
 
-def _mine(folder: Path, files: Path) -> Any:
+def _mine(folder: Path, files: Path) -> Ran:
     queries = "".join(QUERY.format(out=folder, **_query(n)) for n in range(QUERIES))
     return penstock(STREAM.format(files=files) + queries, folder / "ck", close=True)
 
 
-def _others(spark: SparkSession, folder: Path, files: Path, threads: int) -> float:
-    """Seconds of native's writers."""
+def _others(spark: SparkSession, folder: Path, files: Path, threads: int) -> list[float]:
+    """Each trigger's milliseconds with native's writers."""
     pool = ThreadPoolExecutor(threads)
 
     def write(rows: DataFrame, n: int, batch: int) -> None:
@@ -84,7 +79,5 @@ def _others(spark: SparkSession, folder: Path, files: Path, threads: int) -> flo
         rows.unpersist()
 
     read_in = spark.readStream.schema("ts timestamp, a int, b int, v double").option("maxFilesPerTrigger", 1)
-    started = time.perf_counter()
     writer = read_in.parquet(str(files)).writeStream.foreachBatch(batch)
-    finished(writer.option("checkpointLocation", str(folder / "ck")))
-    return time.perf_counter() - started
+    return finished(writer.option("checkpointLocation", str(folder / "ck")))

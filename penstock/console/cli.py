@@ -69,7 +69,9 @@ def explain(
 
 @app.command()
 def run(
-    script: Script,
+    script: Annotated[
+        Path | None, typer.Argument(metavar="APP.CQL", help="The CQL script; --from-checkpoint knows its own.")
+    ] = None,
     master: Annotated[
         str | None, typer.Option(help="Where Spark runs: local[N], spark://HOST:PORT, yarn, ...; all cores here.")
     ] = None,
@@ -99,11 +101,25 @@ def run(
         list[str] | None, typer.Option(metavar="GROUP:ARTIFACT:VERSION", help="A Java package to bring along.")
     ] = None,
     conf: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="A setting for Spark.")] = None,
+    from_checkpoint: Annotated[
+        bool, typer.Option("--from-checkpoint", help="Continue a run; refuse to begin a new one.")
+    ] = False,
+    explain_recovery: Annotated[
+        bool, typer.Option("--explain-recovery", help="Say what a restart would replay, and end.")
+    ] = False,
 ) -> None:
     """Run a script's queries on Spark, until Ctrl-C (which lets the batch under way finish; twice ends at once)."""
+    from penstock.console.continued import network_of
     from penstock.console.options import checked_level, run_options
-    from penstock.console.run import Around, run_script
+    from penstock.console.run import Around, run_network
 
+    text = None if script is None else _read(script)
+    network = network_of(text, str(script), checkpoint, from_checkpoint)
+    if explain_recovery:
+        from penstock.spark.recovery import recovery
+
+        typer.echo(recovery(checkpoint, network))
+        return
     options = run_options(
         master=master, checkpoint=checkpoint, until_idle=until_idle, close=close, dead_letters=dead_letters,
         trigger_s=trigger, packages=tuple(packages or ()), conf=conf or (), spark_log=spark_log,
@@ -111,7 +127,7 @@ def run(
     )  # fmt: skip
     shown = "none" if quiet else "json" if as_json else "view"
     around = Around(shown, metrics_port, metrics_host, log, checked_level(log_level))
-    run_script(_read(script), str(script), options, around)
+    run_network(network, str(script or checkpoint), options, around)
 
 
 @app.command()

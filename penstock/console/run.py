@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from penstock.console.log import Log, open_log
 from penstock.console.shown import Shown, shown
 from penstock.console.watch import Watch
-from penstock.cql import compile_script
+from penstock.plan.network import Network
 from penstock.plan.rewrites import optimize
 from penstock.plan.secrets import redacted
 
@@ -38,11 +38,10 @@ class Around:
     log_level: str = "info"
 
 
-def run_script(text: str, source: str, options: RunOptions, around: Around) -> None:
-    """Compiles and runs a script. Ctrl-C (or SIGTERM) ends it after the batch, twice at once."""
+def run_network(network: Network, source: str, options: RunOptions, around: Around) -> None:
+    """Runs what the script `source` says. Ctrl-C (or SIGTERM) ends it after the batch, twice at once."""
     from penstock.spark.run import Run
 
-    network = compile_script(text, source)
     watch, log = Watch(optimize(network), time.monotonic()), open_log(around.log, around.log_level)
     with ExitStack() as ending:
         try:

@@ -107,8 +107,8 @@ class _Part:
     seen: Carriers
 
 
-def partition(network: Network) -> Partition:
-    """The fragments of `network`.
+def partition(network: Network, prefix: str = _EXCHANGE) -> Partition:
+    """The fragments of `network`; results that are routed anew are named by `prefix` and a number.
 
     >>> from penstock.plan.network import Query
     >>> from penstock.plan.nodes import Distinct, Window
@@ -120,7 +120,7 @@ def partition(network: Network) -> Partition:
     fragment 0 (spread: s by a): q
     fragment 1 (one lane): r
     """
-    cutter = _Cutter()
+    cutter = _Cutter(prefix)
     tops = [(q.name, cutter.part(q.root)) for q in network.queries]
     groups: list[tuple[list[Outlet], _Part]] = []
     for name, part in [*_needed(cutter.cuts, [part for _, part in tops]), *tops]:
@@ -157,7 +157,8 @@ class _Cutter:
     """Finds the part of every node, cutting on the way. `cuts` are results that may be routed anew, inner first;
     `parts` those of all nodes."""
 
-    def __init__(self) -> None:
+    def __init__(self, prefix: str) -> None:
+        self.prefix = prefix
         self.cuts: list[tuple[str, _Part]] = []
         self.parts: dict[Node, _Part] = {}
         self._leaves: dict[Node, _Part] = {}
@@ -199,7 +200,7 @@ class _Cutter:
 
     def _cut(self, part: _Part, node: Node) -> _Part:
         if node not in self._leaves:
-            name = f"{_EXCHANGE}{len(self._leaves)}"
+            name = f"{self.prefix}{len(self._leaves)}"
             leaf = Source(name, node.schema) if node.kind is Kind.STREAM else Table(name, node.schema)
             self._leaves[node] = _leaf(leaf)
             self.cuts.append((name, part))

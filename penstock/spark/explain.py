@@ -13,6 +13,7 @@ from penstock.plan.windows import Rows, SlideRows, format_window
 from penstock.settings import Settings
 from penstock.spark.catalyst import sayable
 from penstock.spark.entries import Entry
+from penstock.spark.gate import MOST_CONDITIONS
 from penstock.spark.pane_choice import BRANCHES, PaneChoice
 from penstock.spark.panes import readers
 from penstock.spark.stages import Staged
@@ -63,7 +64,7 @@ def _route(entry: Entry) -> str:
 def _passes(entry: Entry, cut: Staged) -> str:
     takers = [n for n in walk(*cut.roots_of(entry.fragment)) if entry.leaf in n.inputs]
     filters = [n.predicate for n in takers if isinstance(n, Filter) and sayable(n.predicate)]
-    if not takers or len(filters) < len(takers) or entry.leaf in cut.roots_of(entry.fragment):
+    if not 0 < len(takers) == len(filters) <= MOST_CONDITIONS or entry.leaf in cut.roots_of(entry.fragment):
         return "everything"
     return " or ".join(map(format_expression, filters))
 

@@ -22,6 +22,7 @@ from penstock.plan.nodes import Filter, FilterPipeline
 from penstock.plan.nodes.pipeline import own, probes
 from penstock.plan.rewrites.prune_columns import needed_columns
 from penstock.plan.types import Type
+from penstock.plan.windows import BEGIN
 from penstock.spark.catalyst import catalyst
 from penstock.spark.entries import Entry
 from penstock.spark.lanes.wire import DEAD, column_name
@@ -29,19 +30,26 @@ from penstock.spark.stages import Staged
 
 SOURCE_BITS: Final = 22
 OFFSET_BITS: Final = 41
+MOST_CONDITIONS: Final = 16
+"""Readers of a leaf up to which a row is tested for being wanted by any: code for many more is not compiled."""
 
 
 def gate(staged: Staged, inputs: Mapping[str, DataFrame], ordered: Collection[int] = ()) -> DataFrame:
     """All rows of `inputs` (by stream or relation) on their way to the lanes of stage 0, in column `_lane`. The entries
-    `ordered` are not filtered here, but batch by batch in the order of the plan (`penstock.spark.filters`)."""
+    `ordered` are not filtered here, but batch by batch in the order of the plan (`penstock.spark.filters`). A
+    stream that no query reads any more stays among Spark's sources, and gives no rows."""
     needed = needed_columns(*(q.root for q in staged.network.queries))
-    entries = [e for e in staged.entries_of(0) if e.leaf.name in inputs]
     parts = []
-    for name in dict.fromkeys(e.leaf.name for e in entries):
-        mine = [e for e in entries if e.leaf.name == name]
-        passes = {e.number: None if e.number in ordered else pushed(e, staged) for e in mine}
-        parts.append(_leaf(inputs[name], mine, staged, needed.get(mine[0].leaf, frozenset()), passes))
+    for name, frame in inputs.items():
+        mine = [e for e in staged.entries_of(0) if e.leaf.name == name]
+        passes = {e.number: admitted(e, staged, e.number not in ordered) for e in mine}
+        read = needed.get(mine[0].leaf, frozenset()) if mine else frozenset()
+        parts.append(_leaf(frame, mine, staged, read, passes) if mine else _unread(frame))
     return reduce(lambda a, b: a.unionByName(b, allowMissingColumns=True), parts)
+
+
+def _unread(frame: DataFrame) -> DataFrame:
+    return frame.where(F.lit(False)).select("_ts", "_arrival")
 
 
 def _leaf(frame: DataFrame, entries: list[Entry], staged: Staged, needed: frozenset[str],
@@ -135,11 +143,19 @@ def _hashable(expression: Expression) -> Column:
     return column
 
 
+def admitted(entry: Entry, staged: Staged, filtered: bool = True) -> Column | None:
+    """What an entry's rows must be: stamped since its queries were added and, where they are `filtered` here, wanted."""
+    passes, born = pushed(entry, staged) if filtered else None, F.col("_ts") >= entry.born
+    if entry.born == BEGIN:
+        return passes
+    return born if passes is None else born & passes
+
+
 def pushed(entry: Entry, staged: Staged) -> Column | None:
     """What an entry's rows must pass before anything else sees them, as far as Catalyst can say it."""
     conditions = list(_conditions(entry.leaf, staged.roots_of(entry.fragment)))
     taken_whole = entry.leaf in staged.roots_of(entry.fragment)
-    if taken_whole or not conditions or any(c is None for c in conditions):
+    if taken_whole or not 0 < len(conditions) <= MOST_CONDITIONS or any(c is None for c in conditions):
         return None
     return reduce(lambda a, b: a | b, [c for c in conditions if c is not None])
 

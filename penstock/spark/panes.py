@@ -35,6 +35,8 @@ from penstock.spark.entries import Entry
 HEADS: Final = ("rows", "last", "late", "void")
 """What a pane says of its rows besides: how many there are, the last one's stamp, how many came late; whether they are
 nothing to the aggregates (filtered, or late and dropped)."""
+FIRST: Final = 1 << 20
+"""The number of the first entry of panes: behind all others, however many come."""
 KINDS: Final = {"count": "count", "sum": "sum", "avg": "sum", "min": "min", "max": "max"}
 Names = Mapping[str, Expression]
 
@@ -94,13 +96,13 @@ class _Seen:
     names: Names
 
 
-def panes_of(entries: Iterable[Entry], fragments: Sequence[Fragment], first: int) -> tuple[Panes, ...]:
-    """All panes that the gate can make, their entries numbered from `first`."""
+def panes_of(entries: Iterable[Entry], fragments: Sequence[Fragment]) -> tuple[Panes, ...]:
+    """All panes that the gate can make."""
     found: list[Panes] = []
     for entry in entries:
         listed, _ = readers(entry, fragments[entry.fragment])
         for group in _groups(listed):
-            found.append(_made(entry, group, first + len(found)))
+            found.append(_made(entry, group, len(found)))
     return tuple(found)
 
 
@@ -185,7 +187,7 @@ def _made(source: Entry, group: Sequence[tuple[WindowAggregate, _Seen]], number:
         aggregates.append(Taker(node, tuple(keys.index(k) for k in _keys(node, below)), taken))
     width, origin = _pane([node for node, _ in group])
     leaf = Source(f"panes {number}", _schema(keys, parts))
-    entry = Entry(number, source.fragment, Inlet(leaf, source.inlet.route), source.home)
+    entry = Entry(FIRST + number, source.fragment, Inlet(leaf, source.inlet.route), source.home)
     return Panes(entry, source, group[0][1].condition, width, origin, keys, tuple(parts), tuple(aggregates))
 
 

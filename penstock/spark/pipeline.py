@@ -106,7 +106,8 @@ class Pipeline:
         if self._last is not None:
             self._publish(self._last)
             before = checkpoint.records.plan(self._last.batch)
-            self.steering.resume("" if before is None else before.plan)
+            same = before is not None and before.network == checkpoint.network
+            self.steering.resume(before.plan if before is not None and same else "")
 
     @property
     def network(self) -> str:
@@ -150,8 +151,8 @@ class Pipeline:
         started = time.perf_counter() if started is None else started
         number = 0 if self._last is None else self._last.batch + 1
         plan = self._plan(number, source, until)
-        if number == 0:
-            loaded = self._relations()
+        if number in {g.first for g in self.checkpoint.registered.generations}:
+            loaded = self._loaded(number)
             rows = loaded if rows is None else rows if loaded is None else rows.unionByName(loaded, True)
         planned = time.perf_counter()
         reached = dict(plan.progress)
@@ -184,10 +185,18 @@ class Pipeline:
             else:
                 self._intake.done(came, sum(seconds.values()), seconds["lanes"])
 
+    def _loaded(self, number: int) -> DataFrame | None:
+        """The rows of loaded relations for the queries whose first batch this is."""
+        loaded = self._relations()
+        if loaded is None or number == 0:
+            return loaded
+        fresh = [e for e in self.staged.entries_of(0) if e.since == number]
+        return loaded.where(F.col("_entry").isin([e.number for e in fresh])) if fresh else None
+
     def _plan(self, number: int, source: int | None, until: int | None) -> PlanRecord:
         """The batch's plan record: the one that a run before a crash has made, or a new one."""
         kept = self.checkpoint.records.plan(number)
-        if kept is not None and kept.source == source:
+        if kept is not None and (kept.source, kept.network) == (source, self.network):
             return kept
         progress = self._progress() if until is None else self._taken_to(until)
         plan = PlanRecord(number, source, self.network, progress, self.staged.lanes, self.steering.written())
@@ -223,7 +232,7 @@ class Pipeline:
         rows = None if rows is None else divided.filters(rows)
         panes = () if rows is None else self._chosen(plan)
         arriving = None if rows is None else _numbered(rows, plan.batch if gate.drops or panes else None)
-        before = {} if self._last is None else last_attempts(self._last, self.staged.stages)
+        before = {} if self._last is None else last_attempts(self._last)
         last = self.staged.stages - 1
         errands = [Errand(self._request(plan, stage), before, stage == last) for stage in range(last + 1)]
         given = None if arriving is None else self._paned(gate(arriving, plan.progress), panes, plan.progress)
@@ -287,6 +296,8 @@ class Pipeline:
                 for query, table in results_of(self.checkpoint.lane(attempt), attempt).items():
                     found.setdefault(query, []).append(table)
         for name, tables in found.items():
+            if name not in self.publishers:
+                continue
             self.publishers[name].publish(commit.batch, self.staged.network.query(name), pa.concat_tables(tables))
         dead = [dead_letters_of(self.checkpoint.lane(a), a) for a in commit.attempts if a.counters["malformed"]]
         if dead:
@@ -331,10 +342,10 @@ def _parts(job_s: float, attempts: Sequence[Attempt]) -> dict[str, float]:
     return {"gate": max(0.0, job_s - sum(slowest.values())), **slowest}
 
 
-def last_attempts(commit: CommitRecord, stages: int) -> dict[int, str]:
+def last_attempts(commit: CommitRecord) -> dict[int, str]:
     """For each lane, the attempt of the last stage: what its state comes from."""
-    ends = [a for a in commit.attempts if a.lane.startswith(f"{stages - 1}.")]
-    return {int(a.lane.partition(".")[2]): a.attempt for a in ends}
+    placed = [(tuple(map(int, a.lane.split("."))), a.attempt) for a in commit.attempts]
+    return {lane: attempt for (_, lane), attempt in sorted(placed)}
 
 
 def _report(commit: CommitRecord, seconds: Mapping[str, float], waits: Mapping[str, Waits]) -> BatchReport:

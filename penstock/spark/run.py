@@ -78,7 +78,7 @@ class Run:
         extra = {**session_settings(formats_of(network), options.packages), **(options.extra or {})}
         self.spark = open_session("penstock", options.master, cache_folder(), extra, options.log)
         self.checkpoint = Checkpoint(options.checkpoint, network, cores(self.spark))
-        self.staged = staged(network, self.checkpoint.lanes)
+        self.staged = staged(self.checkpoint.registered, self.checkpoint.lanes)
         sinks = {
             q.name: open_sink(self.spark, q, self.checkpoint.run, as_json=options.rows_as_json) for q in network.queries
         }
@@ -114,9 +114,7 @@ class Run:
 
     def _read(self) -> list[StreamDefinition]:
         """The streams whose sources are opened, in the order in which the gate puts them together."""
-        streams = {s.name: s for s in self.staged.network.streams}
-        named = dict.fromkeys(e.leaf.name for e in self.staged.entries_of(0))
-        return [streams[name] for name in named if name in streams]
+        return [self.staged.network.stream(name) for name in self.checkpoint.registered.read]
 
     def go(self) -> None:
         """Runs to the end: of the sources with `until_idle`, else until `stop`."""

@@ -15,15 +15,15 @@ from typing import Any, Final
 import pyarrow as pa
 
 from penstock.errors import Diagnostic, PenstockError
-from penstock.plan.network import Network
 from penstock.spark.functions import install
+from penstock.spark.generations import Registered
 from penstock.spark.lanes.container import pack, unpack
 from penstock.spark.lanes.counters import StageCounters, Watch
 from penstock.spark.lanes.protocol import Request
 from penstock.spark.lanes.share import Made, Share
 from penstock.spark.lanes.wire import dead_letters, from_bytes, to_bytes, verdicts
-from penstock.spark.stages import staged
-from penstock.spark.state.files import Damaged, Folder
+from penstock.spark.stages import Staged, staged
+from penstock.spark.state.files import RESTORE, Damaged, Folder
 from penstock.spark.state.records import Attempt, Records
 
 SMALLEST_SNAPSHOT: Final = 4 << 20
@@ -43,7 +43,7 @@ class Keeper:
         self.lane = request.lane
         self.functions = request.functions
         install(self.checkpoint, self.functions)
-        self.share = self._fresh()
+        self.share = self._fresh(self.network)
         self.counters = StageCounters(self.share.staged, self.share.plans)
         self.at: str | None = None
         self._logged = self._snapshot_bytes = self._runs = 0
@@ -113,22 +113,31 @@ class Keeper:
         self._logged, self._snapshot_bytes, self._runs = 0, len(content), 0
         return name
 
-    def _fresh(self) -> Share:
+    def _staged(self, network: str) -> Staged:
         try:
-            network: Network = pickle.loads(self.checkpoint.sub("networks").read(self.network))
+            registered: Registered = pickle.loads(self.checkpoint.sub("networks").read(network))
         except (FileNotFoundError, Damaged) as error:
             help_ = "start with the script that it was made from, or with a new checkpoint folder"
             raise PenstockError(Diagnostic(f"the checkpoint's network cannot be read: {error}", help=help_)) from None
-        return Share(staged(network, self.lanes), self.lane)
+        return staged(registered, self.lanes)
+
+    def _fresh(self, network: str) -> Share:
+        return Share(self._staged(network), self.lane, network=network)
+
+    def _turn(self, network: str) -> None:
+        """Goes on under another script, if it is another."""
+        if network != self.share.network:
+            self.share = self.share.turned(self._staged(network), network)
 
     def _rebuild(self, request: Request) -> None:
         """The state after the attempt `request.before`, from what is on disk."""
         self.at, self._logged, self._snapshot_bytes, self._runs = None, 0, 0, 0
         history = self._history(request)
         self.share, rest = self._start(history)
-        self.counters = StageCounters(self.share.staged, self.share.plans)
         for name in [f for attempts in rest for f in attempts]:
             self._replay(name)
+        self._turn(self.network)
+        self.counters = StageCounters(self.share.staged, self.share.plans)
         for stage, attempt in enumerate(request.earlier):
             self._replay(_file(request.batch, stage, attempt))
         self.counters.forget(self.share)
@@ -137,13 +146,19 @@ class Keeper:
     def _history(self, request: Request) -> list[list[Attempt]]:
         """This lane's attempts in every committed batch before the requested one that is still kept, stage by stage."""
         records = Records(self.checkpoint)
-        found = []
+        found: list[list[Attempt]] = []
         for batch in records.committed():
             commit = records.commit(batch) if batch < request.batch else None
             if commit is not None:
+                if found and batch != self._batch_of(found[-1]) + 1:
+                    raise _lost(self.folder, [f"the commit record before that of batch {batch} is missing"])
                 mine = [a for a in commit.attempts if a.lane.partition(".")[2] == str(self.lane)]
                 found.append(sorted(mine, key=lambda a: int(a.lane.partition(".")[0])))
         return found
+
+    @staticmethod
+    def _batch_of(attempts: list[Attempt]) -> int:
+        return int(attempts[0].file.partition("-")[0])
 
     def _start(self, history: list[list[Attempt]]) -> tuple[Share, list[list[str]]]:
         """The state to start from, and the files of the batches after it: the newest snapshot that can be read."""
@@ -153,21 +168,27 @@ class Keeper:
                 try:
                     share: Share = pickle.loads(self.folder.read(name))
                 except (Damaged, FileNotFoundError, pickle.UnpicklingError, AttributeError, ImportError) as error:
-                    problems.append(f"{name}: {error}")
+                    problems.append(_said(name, error))
                     continue
                 return share, _files(history[i + 1 :])
         if history and not history[0][0].file.startswith(f"{0:012d}-"):
             raise _lost(self.folder, problems or ["there is no snapshot, and the logs do not reach back to the start"])
-        return self._fresh(), _files(history)
+        return self._fresh(self._first_network(history)), _files(history)
+
+    def _first_network(self, history: list[list[Attempt]]) -> str:
+        """The script that the first batch of `history` ran."""
+        record = None if not history else Records(self.checkpoint).plan(self._batch_of(history[0]))
+        return self.network if record is None else record.network
 
     def _replay(self, name: str) -> None:
         """Runs a logged attempt through the state again; what it makes has been delivered or will be made again."""
         try:
             pieces = unpack(self.folder.read(name))
         except (Damaged, FileNotFoundError) as error:
-            raise _lost(self.folder, [f"{name}: {error}"]) from None
+            raise _lost(self.folder, [_said(name, error)]) from None
         head = json.loads(pieces["head"])
         log = pieces["log"]
+        self._turn(head["network"])
         self.share.adopt(head.get("plan", ""))
         self.share.run(head["stage"], [from_bytes(log)] if log else [], head["progress"], head.get("until"))
         self._logged += len(log)
@@ -206,11 +227,15 @@ def _files(history: list[list[Attempt]]) -> list[list[str]]:
 
 def _head(request: Request) -> bytes:
     head: dict[str, Any] = {"batch": request.batch, "stage": request.stage, "progress": dict(request.progress),
-                            "plan": request.plan, "until": dict(request.until)}  # fmt: skip
+                            "plan": request.plan, "until": dict(request.until),
+                            "network": request.network}  # fmt: skip
     return json.dumps(head).encode()
+
+
+def _said(name: str, error: Exception) -> str:
+    return str(error.args[0]) if isinstance(error, Damaged) else f"{name}: {error}"
 
 
 def _lost(folder: Folder, problems: list[str]) -> PenstockError:
     """State that can be made from nothing on disk: say so rather than give a wrong answer."""
-    help_ = "restore the folder from a backup, or start over with a new checkpoint folder"
-    return PenstockError(Diagnostic(f"the state in {folder.name} cannot be rebuilt", None, tuple(problems), help_))
+    return PenstockError(Diagnostic(f"the state in {folder.name} cannot be rebuilt", None, tuple(problems), RESTORE))

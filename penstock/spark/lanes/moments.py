@@ -30,6 +30,11 @@ class Moments:
         self._past: dict[str, tuple[Array, Array]] = {}
         self._latest = self._before = 0
 
+    def after(self, other: Moments) -> None:
+        """Goes on with what `other`, over another network, has seen."""
+        self._past = {stream: seen for stream, seen in other._past.items() if stream in self._skew}
+        self._latest, self._before = other._latest, other._before
+
     def arrived(self, stream: str, ts: Array, arrival: Array) -> None:
         """Takes note of rows, which are in the order of their stamps."""
         if stream not in self._skew or not len(ts):

@@ -55,13 +55,21 @@ class Made:
 
 
 class Share:
-    """Lane number `lane` of `staged`."""
+    """Lane number `lane` of `staged`, the network that bears the name `network` in the checkpoint."""
 
-    def __init__(self, staged: Staged, lane: int, settings: Settings | None = None) -> None:
+    def __init__(
+        self,
+        staged: Staged,
+        lane: int,
+        settings: Settings | None = None,
+        network: str = "",
+        dictionaries: Dictionaries | None = None,
+    ) -> None:
         self.staged = staged
         self.lane = lane
         self.settings = settings or Settings()
-        self.dictionaries = Dictionaries()
+        self.network = network
+        self.dictionaries = dictionaries or Dictionaries()
         self._sweeper = Sweeper(self.dictionaries)
         self._queries = {q.name: q for q in staged.network.queries}
         self._lanes = {i: self._started(i) for i in range(len(staged.fragments)) if lane in staged.lanes_of(i)}
@@ -70,7 +78,7 @@ class Share:
         for source in {p.source.number for p in staged.panes}:
             next(s for s in self._panes.values() if s.panes.source.number == source).first = True
         self.plans = Plans(staged.network)
-        self._plan = ""
+        self._plan: str | None = ""
         self._moments = Moments(staged.network, self.settings.skew_us)
         context = Context(self.dictionaries)
         self._routers = {
@@ -85,6 +93,24 @@ class Share:
 
     def _late(self, entry: Entry) -> str:
         return next((s.late for s in self.staged.network.streams if s.name == entry.leaf.name), "keep")
+
+    def turned(self, staged: Staged, network: str) -> Share:
+        """This share as it goes on under a script that has changed to `staged`: what runs there and here keeps its
+        state."""
+        after = Share(staged, self.lane, self.settings, network, self.dictionaries)
+        for number, fresh in after._lanes.items():
+            kept = self._lanes.get(number)
+            if kept is not None:
+                for gone in {o.name for o in self.staged.fragments[number].outlets} - {
+                    o.name for o in staged.fragments[number].outlets
+                }:
+                    kept.remove(gone)
+            after._lanes[number] = kept or fresh
+        after._waiting |= {n: w for n, w in self._waiting.items() if n in after._waiting}
+        after._panes |= {n: s for n, s in self._panes.items() if n in after._panes}
+        after._moments.after(self._moments)
+        after._plan = None
+        return after
 
     def adopt(self, plan: str) -> None:
         """Makes a written plan hold from the next stage that is run on."""

@@ -2,7 +2,7 @@
 
 format.json      the format, the run's identity, the number of lanes
 lock             who runs on it: host, process, since when
-networks/        each network that has run, by fingerprint
+networks/        each script that has run, by fingerprint
 functions/       the users' Python functions of the newest run
 plans/ commits/  the records of batches
 lanes/<n>/       a lane's logs, results and snapshots
@@ -11,7 +11,6 @@ spark/           Spark's own offset log
 
 from __future__ import annotations
 
-import hashlib
 import json
 import pickle
 import uuid
@@ -19,9 +18,11 @@ from typing import Any, Final
 
 from penstock.errors import Diagnostic, PenstockError
 from penstock.plan.network import Network
+from penstock.plan.windows import BEGIN
 from penstock.spark.functions import ship
+from penstock.spark.generations import Registered, changed, first
 from penstock.spark.lanes.protocol import socket_path
-from penstock.spark.state.files import Folder
+from penstock.spark.state.files import RESTORE, Folder
 from penstock.spark.state.lock import Lock
 from penstock.spark.state.records import Attempt, CommitRecord, Records, batch_of
 
@@ -39,18 +40,21 @@ class Checkpoint:
         self.folder = Folder(name).absolute
         self._lock = Lock(self.folder)
         self.records = Records(self.folder)
-        written = self._format()
+        written = self.written(self.folder)
         if written is None:
             written = {"format": FORMAT, "run": run or uuid.uuid4().hex, "lanes": lanes}
             self.folder.write("format.json", json.dumps(written).encode())
         self.run: str = written["run"]
         self.lanes: int = written["lanes"]
-        self.network = self._registered(network)
+        self.registered = self._register(network)
+        self.network = self.registered.name
         self.functions = ship(self.folder)
 
-    def _format(self) -> dict[str, Any] | None:
+    @staticmethod
+    def written(folder: Folder) -> dict[str, Any] | None:
+        """What `format.json` in a folder says; None where no run has been there."""
         try:
-            written: dict[str, Any] = json.loads(self.folder.read("format.json"))
+            written: dict[str, Any] = json.loads(folder.read("format.json"))
         except FileNotFoundError:
             return None
         if written["format"] != FORMAT:
@@ -58,20 +62,27 @@ class Checkpoint:
             raise PenstockError(Diagnostic(f"the checkpoint has format {written['format']}, not {FORMAT}", help=help_))
         return written
 
-    def _registered(self, network: Network) -> str:
-        """The fingerprint of `network`, under which it is kept; another one than the checkpoint's is refused."""
-        content = pickle.dumps(network, pickle.HIGHEST_PROTOCOL)
-        fingerprint = hashlib.sha256(repr((network.streams, network.relations, network.queries)).encode()).hexdigest()
-        name = fingerprint[:16]
-        kept = self.folder.sub("networks").names()
-        if kept and name not in kept:
-            raise PenstockError(
-                Diagnostic("the script has changed since this checkpoint was made",
-                           help="run the old script, or start with a new checkpoint folder")
-            )  # fmt: skip
-        if not kept:
-            self.folder.sub("networks").write(name, content)
-        return name
+    def _register(self, network: Network) -> Registered:
+        """What runs from now on: the script as it is kept, or what becomes of it when it has changed."""
+        last = self.last()
+        self._whole(last)
+        record = None if last is None else self.records.plan(last.batch)
+        before = None if record is None else kept(self.folder, record.network)
+        if last is None or before is None:
+            registered = first(network)
+        else:
+            registered = changed(before, network, max(last.seen.values(), default=BEGIN) + 1, last.batch + 1)
+        if registered.name not in self.folder.sub("networks").names():
+            self.folder.sub("networks").write(registered.name, pickle.dumps(registered, pickle.HIGHEST_PROTOCOL))
+        return registered
+
+    def _whole(self, last: CommitRecord | None) -> None:
+        """Refuses a folder whose newest commit records are gone: Spark would not give their rows again."""
+        taken = [int(n) for n in self.folder.sub("spark", "commits").names() if n.isdigit()]
+        if taken and max(taken) > (-1 if last is None else last.last_source):
+            what = f"commit records are missing in {self.folder.name}: Spark has finished its batch {max(taken)}"
+            newest = "there is none" if last is None else f"the newest here is of Spark's batch {last.last_source}"
+            raise PenstockError(Diagnostic(what, notes=(newest,), help=RESTORE))
 
     def beat(self) -> None:
         """Says that the run goes on."""
@@ -88,8 +99,7 @@ class Checkpoint:
 
     def last(self) -> CommitRecord | None:
         """The last batch that has happened."""
-        committed = self.records.committed()
-        return self.records.commit(committed[-1]) if committed else None
+        return newest(self.records)
 
     def lane(self, attempt: Attempt) -> Folder:
         """Where the files of an attempt lie."""
@@ -111,6 +121,21 @@ class Checkpoint:
             for name in records.names():
                 if batch_of(name) < oldest:
                     records.remove(name)
+
+
+def kept(checkpoint: Folder, name: str) -> Registered | None:
+    """A script that has run on a checkpoint."""
+    try:
+        registered: Registered = pickle.loads(checkpoint.sub("networks").read(name))
+    except FileNotFoundError:
+        return None
+    return registered
+
+
+def newest(records: Records) -> CommitRecord | None:
+    """The last batch that has happened."""
+    committed = records.committed()
+    return records.commit(committed[-1]) if committed else None
 
 
 def _second_snapshot(commits: list[CommitRecord], lane: int) -> int:

@@ -24,6 +24,7 @@ from penstock.plan.secrets import redacted
 
 MAGIC: Final = b"PNST"
 VERSION: Final = 1
+RESTORE: Final = "restore the folder from a backup, or start over with a new checkpoint folder"
 TRAILER: Final = struct.Struct("<4sIQI")
 
 
@@ -113,8 +114,11 @@ class Folder:
             system.delete_dir(path)
 
 
-class Damaged(Exception):
+class Damaged(PenstockError):
     """A file that is not what was written."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(Diagnostic(what, help=RESTORE))
 
 
 def _write_local(path: str, content: bytes | memoryview, trailer: bytes, durable: bool) -> None:
