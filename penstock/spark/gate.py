@@ -144,7 +144,7 @@ def _hashable(expression: Expression) -> Column:
 
 
 def admitted(entry: Entry, staged: Staged, filtered: bool = True) -> Column | None:
-    """What an entry's rows must be: stamped since its queries were added and, where they are `filtered` here, wanted."""
+    """What an entry's rows must be: stamped since its queries were added; where they are `filtered` here, wanted."""
     passes, born = pushed(entry, staged) if filtered else None, F.col("_ts") >= entry.born
     if entry.born == BEGIN:
         return passes
