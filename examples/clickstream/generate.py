@@ -46,4 +46,4 @@ def write(folder: Path, seed: int = 0, visitors: int = 400) -> None:
 
 
 if __name__ == "__main__":
-    write(Path(sys.argv[1]))
+    write(Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent)

@@ -51,4 +51,4 @@ def write(folder: Path, seed: int = 0, per_minute: int = 600) -> None:
 
 
 if __name__ == "__main__":
-    write(Path(sys.argv[1]))
+    write(Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent)

@@ -47,4 +47,4 @@ def write(folder: Path, seed: int = 0, machines: int = 12, seconds: int = 600) -
 
 
 if __name__ == "__main__":
-    write(Path(sys.argv[1]))
+    write(Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent)

@@ -208,3 +208,15 @@ def test_a_file_that_is_not_parquet(spark: SparkSession, tmp_path: Path) -> None
         with pytest.raises(PenstockError, match=r"cannot be read|not Parquet"):
             read(spark, stream)
         assert query.id
+
+
+@pytest.mark.parametrize("format", ["json", "csv", "parquet"])
+def test_a_single_file_is_a_stream_too(spark: SparkSession, tmp_path: Path, format: str) -> None:
+    file = tmp_path / f"only one.{format}"
+    if format == "parquet":
+        parquet.write_table(pa.table({"n": pa.array([1, 2], pa.int32())}), file)
+    else:
+        file.write_text('{"n":1}\n{"n":2}\n' if format == "json" else "n\n1\n2\n")
+    (tmp_path / f"only on.{format}").write_text("another")
+    options = {"path": str(file)} | ({"header": True} if format == "csv" else {})
+    assert [r["n"] for r in read(spark, declared("n int", format, options))] == [1, 2]

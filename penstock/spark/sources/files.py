@@ -32,7 +32,7 @@ def open_lines(reading: Reading) -> DataFrame:
     header = _header(reading, form, path)
     if header is not None:
         form = LineFormat(form.format, form.schema, form.options, _order(reading, form, header))
-    read = reading.reader("text", reading.without("path")).load(path)
+    read = reading.reader("text", reading.without("path")).load(_streamable(reading, path))
     lines = identified(read, _identity(_place_in_split()), "value")
     lines = lines.coalesce(max(2, reading.spark.sparkContext.defaultParallelism))
     return parse(_rows(lines, form, header), form)
@@ -46,7 +46,8 @@ def open_columns(reading: Reading) -> DataFrame:
     found = _schema_of_files(reading, path)
     if found is not None:
         same_types(reading.what, reading.schema, found, unit)
-    read = reading.reader(reading.format, options).schema(file_schema(reading.schema, found)).load(path)
+    read = reading.reader(reading.format, options).schema(file_schema(reading.schema, found))
+    read = read.load(_streamable(reading, path))
     row = F.col("_metadata.row_index") if reading.format == "parquet" else _place_in_split()
     return cast(identified(read, _identity(row), "*"), reading.schema, unit)
 
@@ -57,6 +58,18 @@ def _path(reading: Reading) -> str:
         help = f"say where the files are: FROM {reading.format} OPTIONS (path = 'folder')"
         raise PenstockError(Diagnostic(f"{reading.what}: {reading.format} needs the option 'path'", help=help))
     return path
+
+
+def _streamable(reading: Reading, path: str) -> str:
+    """The path as a stream takes it: Spark streams folders and patterns, and a single file is a pattern that only it
+    matches."""
+    spark = reading.spark
+    if not reading.streaming or spark._jvm is None or any(c in path for c in "*?[]{}\\"):
+        return path
+    place = spark._jvm.org.apache.hadoop.fs.Path(path)
+    system = place.getFileSystem(spark._jsc.hadoopConfiguration())
+    single = system.exists(place) and system.getFileStatus(place).isFile()
+    return f"{path[:-1]}[{path[-1]}]" if single else path
 
 
 def _place_in_split() -> Column:
