@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from penstock import __version__
 from penstock.console.bench import run_benchmark
 from penstock.errors import PenstockError, unknown
 
@@ -23,6 +24,21 @@ INTERRUPTED = 130
 Script = Annotated[Path, typer.Argument(metavar="APP.CQL", help="The CQL script.")]
 
 
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"penstock {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _all(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and end.")
+    ] = False,
+) -> None:
+    """Continuous queries over streams that burst, answered within their delay."""
+
+
 @app.command()
 def check(script: Script) -> None:
     """Parse and bind a script; say what is wrong, where, and what to try."""
@@ -32,6 +48,8 @@ def check(script: Script) -> None:
     counts = (("stream", network.streams), ("relation", network.relations))
     listed = ", ".join(f"{len(items)} {word}{'' if len(items) == 1 else 's'}" for word, items in counts)
     typer.echo(f"{script}: {listed}")
+    if not network.queries:
+        typer.echo("  no query: CREATE QUERY name AS SELECT ... asks for results")
     for query in network.queries:
         columns = ", ".join(f"{f.name} {f.type}" for f in query.root.schema)
         typer.echo(f"  {query.name}: {query.root.kind.value} ({columns})")
@@ -96,6 +114,16 @@ def run(
     spark_log: Annotated[
         str, typer.Option(help="What Spark says on standard error: off, error, warn, info, debug.")
     ] = "error",
+    shedding: Annotated[
+        str, typer.Option(help="Whether rows are given up to keep delay targets: on, monitor (only said), off.")
+    ] = "on",
+    policy: Annotated[
+        str, typer.Option(help="What is given up: auto, window, random, semantic, sampling, ...")
+    ] = "auto",
+    controller: Annotated[
+        str | None, typer.Option(help="What decides how much: seamless, ctrl, aurora, off.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="The seed of random drops.")] = 0,
     trigger: Annotated[float, typer.Option(metavar="SECONDS", help="The least time between two batches.")] = 0.0,
     packages: Annotated[
         list[str] | None, typer.Option(metavar="GROUP:ARTIFACT:VERSION", help="A Java package to bring along.")
@@ -107,6 +135,9 @@ def run(
     explain_recovery: Annotated[
         bool, typer.Option("--explain-recovery", help="Say what a restart would replay, and end.")
     ] = False,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A setting of ours (docs/settings.md).")
+    ] = None,
 ) -> None:
     """Run a script's queries on Spark, until Ctrl-C (which lets the batch under way finish; twice ends at once)."""
     from penstock.console.continued import network_of
@@ -122,8 +153,9 @@ def run(
         return
     options = run_options(
         master=master, checkpoint=checkpoint, until_idle=until_idle, close=close, dead_letters=dead_letters,
-        trigger_s=trigger, packages=tuple(packages or ()), conf=conf or (), spark_log=spark_log,
-        json_log=log is not None, rows_as_json=as_json,
+        trigger_s=trigger, packages=tuple(packages or ()), conf=conf or (), settings=settings or (),
+        mode=shedding, controller=controller, shed={"policy": policy}, seed=seed, rows_as_json=as_json,
+        json_log=log is not None, spark_log=spark_log,
     )  # fmt: skip
     shown = "none" if quiet else "json" if as_json else "view"
     around = Around(shown, metrics_port, metrics_host, log, checked_level(log_level))

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import re
+import socket
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from penstock.console.cli import app
 from penstock.cql import compile_script
+from penstock.errors import PenstockError
 from penstock.plan.explain import graph, to_json, to_svg, to_text
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -95,3 +99,41 @@ def test_plan_of_a_topology(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "optimum" in done.stdout
     assert penstock("explain", str(topology), folder=tmp_path).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--close"], "--close goes with --until-idle"),
+        (["--conf", "nonsense"], "--conf 'nonsense' is no setting"),
+        (["--spark-log", "wrn"], "did you mean 'warn'?"),
+        (["--log-level", "loud"], "unknown level for --log-level 'loud'"),
+        (["--log", "/nowhere/x"], "cannot write the log to /nowhere/x"),
+        (["--trigger", "-1"], "at least 0 seconds"),
+        (["--shedding", "onn"], "did you mean 'on'?"),
+        (["--policy", "windw"], "did you mean 'window'?"),
+        (["--controller", "semless"], "did you mean 'seamless'?"),
+        (["--set", "train_row=1"], "did you mean 'train_rows'?"),
+        (["--set", "train_rows=x"], "takes a whole number, not 'x'"),
+        (["--set", "late"], "--set 'late' is no setting"),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else "",
+)
+def test_what_a_run_is_asked_wrongly(script: Path, arguments: list[str], said: str) -> None:
+    done = CliRunner().invoke(app, ["run", str(script / "app.cql"), *arguments])
+    assert done.exit_code == 1 and isinstance(done.exception, PenstockError)
+    assert said in str(done.exception)
+
+
+def test_a_metrics_port_that_is_taken_is_said_before_spark_starts(script: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = str(other.getsockname()[1])
+        done = penstock("run", "app.cql", "--metrics-port", port, "--metrics-host", "127.0.0.1", folder=script)
+    assert done.returncode == 2
+    assert f"--metrics-port {port}: the port is taken" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_version_and_a_script_without_a_query(tmp_path: Path) -> None:
+    (tmp_path / "app.cql").write_text("CREATE STREAM s (a INT);", encoding="utf-8")
+    assert re.fullmatch(r"penstock \d+\.\d+\.\d+\n", penstock("--version", folder=tmp_path).stdout)
+    assert "no query" in penstock("check", "app.cql", folder=tmp_path).stdout
