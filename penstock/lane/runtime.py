@@ -29,7 +29,7 @@ from penstock.operators.columns.dictionary import Dictionaries
 from penstock.operators.columns.store import Store
 from penstock.operators.columns.train import Train
 from penstock.operators.window_aggregate import WindowAggregateOperator
-from penstock.plan.drops import Location
+from penstock.plan.drops import Location, WindowDrop
 from penstock.plan.network import Network, Query
 from penstock.plan.node import Node, walk
 from penstock.plan.nodes import Source
@@ -127,6 +127,8 @@ class Lane:
 
     def adopt(self, plan: Plan) -> None:
         """Makes `plan`, over the network that runs here, hold from the next train on."""
+        if any(isinstance(drop, WindowDrop) and drop.rows for _, drop in plan.drops):
+            self._run()
         self._valves.set(plan.drops, plan.shut_down)
         self._probes.set(plan.watched)
         self._arrangement.set(plan)

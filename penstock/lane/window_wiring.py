@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from penstock.lane.contexts import ORIGIN
 from penstock.lane.graph import Graph
 from penstock.lane.partition import is_exchange
 from penstock.lane.queue import Arc
@@ -25,12 +26,15 @@ from penstock.operators.columns.vector import Array
 from penstock.operators.drops import window_kernel as kernel
 from penstock.operators.drops.window_decoder import Decoder, Skips
 from penstock.operators.drops.window_drop import Decider, RunningWindowDrop, Watched
+from penstock.operators.drops.window_groups import group_of, groups_of
+from penstock.operators.window_aggregate import WindowAggregateOperator
+from penstock.operators.window_clock import TupleClock
 from penstock.plan.drops import Location
 from penstock.plan.network import Network
 from penstock.plan.node import Kind, Node, walk
-from penstock.plan.nodes import Filter, Map, Source
+from penstock.plan.nodes import Filter, Map, Source, WindowAggregate
 from penstock.plan.window_reach import Needs, Reach, Way, reach, size_of
-from penstock.plan.windows import BEGIN
+from penstock.plan.windows import BEGIN, SlideRows
 from penstock.stats.snapshot import DropStatistics
 
 
@@ -104,6 +108,7 @@ class Windows:
         self._skips: dict[tuple[Hashable, Hashable, tuple[str, ...]], Skips] = {}
         self._used = False
         self._places: dict[Hashable, Location] = {}
+        self._counting: dict[Hashable, tuple[Decider, list[Slot]]] = {}
         self.paces: tuple[Pace, ...] = ()
         self.shut_down: tuple[str, ...] = ()
 
@@ -113,6 +118,9 @@ class Windows:
         if not listed and not self._deciders and not self.paces:
             return
         stay = {each.running.drop.link or each.name for each in listed}
+        for decider, slots in self._counting.values():
+            _return_counts(decider, slots)
+        self._counting.clear()
         self._deciders = {name: d for name, d in self._deciders.items() if name in stay}
         self._places = {each.name: each.location for each in listed}
         for decider in self._deciders.values():
@@ -129,8 +137,18 @@ class Windows:
         found = reach(network, placed.location)
         if found.why is not None or any(is_exchange(n.query) for n in found.needs):
             return []
-        decider = self._decider(placed, found)
         slots = _downstream(placed.target)
+        if found.rows and any(slot.key.birth > ORIGIN for slot in slots):
+            return []
+        known = placed.running.drop.link or placed.name
+        before = self._deciders.get(known)
+        decider = self._decider(placed, found)
+        if found.rows:
+            tops = [s for s in slots if any(s.key.node == b.aggregate for b in found.below)]
+            self._counting[known] = decider, tops
+            decider.names_below = {b.aggregate: b.names for b in found.below}
+            if decider is not before:
+                _take_counts(decider, tops)
         for below in found.below:
             for slot in slots:
                 if slot.key.node == below.aggregate:
@@ -160,7 +178,7 @@ class Windows:
     def _skipping(self, placed: Placed, decider: Decider, slot: Slot, size: int, names: tuple[str, ...],
                   shifts: Sequence[tuple[int, int]]) -> Skips:  # fmt: skip
         if slot.decoder is None:
-            slot.decoder = Decoder(size)
+            slot.decoder = _decoder(slot, size)
         key = (placed.name, slot.key, names)
         if key not in self._skips:
             self._skips[key] = Skips(slot.key.node, names, shifts, self._graph.contexts.fresh())
@@ -204,6 +222,50 @@ class Windows:
         return tuple((at, *shut) for at, shut in found if shut is not None)
 
 
+def _take_counts(decider: Decider, slots: Sequence[Slot]) -> None:
+    """The tuples of each group that the aggregates have counted so far."""
+    for slot in slots[:1]:
+        names, ids, counts = _counts(decider, slot)
+        if len(ids):
+            decider.count_from(names, counts[ids])
+
+
+def _return_counts(decider: Decider, slots: Sequence[Slot]) -> None:
+    """Aggregates go on counting where the drop has come to: what it dropped last has not reached them."""
+    for slot in slots:
+        names, ids, counts = _counts(decider, slot)
+        if len(ids):
+            counts[ids] = np.maximum(counts[ids], decider.counted(names))
+
+
+def _counts(decider: Decider, slot: Slot) -> tuple[Array, Array, Array]:
+    """The groups of an aggregate over rows, their places in its counts, and the counts."""
+    operator, node = slot.operator, slot.key.node
+    assert isinstance(operator, WindowAggregateOperator)
+    assert isinstance(operator.clock, TupleClock)
+    assert isinstance(node, WindowAggregate)
+    assert isinstance(node.window, SlideRows)
+    counts = operator.clock.counts
+    if not node.window.by:
+        return np.zeros(1, np.int64) + group_of((), ()), np.zeros(1, np.int64), counts
+    ids = operator.partitions.live()
+    types = [node.input.schema.type_of(b) for b in node.window.by]
+    columns = operator.partitions.columns(ids, types)
+    order = [node.window.by.index(name) for name in decider.names_below[node]]
+    keyed = Train([columns[i] for i in order], np.zeros(len(ids), np.int64))
+    return groups_of(keyed, range(len(order)), [types[i] for i in order], slot.context), ids, counts
+
+
+def _decoder(slot: Slot, size: int) -> Decoder:
+    """A decoder behind `slot`; windows over rows tell it their numbers."""
+    window = slot.key.node.window  # type: ignore[attr-defined]
+    if not isinstance(window, SlideRows):
+        return Decoder(size)
+    assert isinstance(slot.operator, WindowAggregateOperator)
+    slot.operator.numbers_windows = True
+    return Decoder(size, (window.origin, window.slide))
+
+
 def _watched(needs: Sequence[Needs]) -> Watched:
     ways: list[tuple[int, int, int, int]] = []
     levels: list[tuple[int, int, int]] = []
@@ -220,7 +282,8 @@ def _watched(needs: Sequence[Needs]) -> Watched:
 
 
 def _level(window: object) -> tuple[int, int, int]:
-    return int(window.origin), int(window.slide), int(window.size)  # type: ignore[attr-defined]
+    size = window.count if isinstance(window, SlideRows) else window.size  # type: ignore[attr-defined]
+    return int(window.origin), int(window.slide), int(size)  # type: ignore[attr-defined]
 
 
 def _behind(needs: Needs) -> int:

@@ -58,6 +58,7 @@ class WindowAggregateOperator:
         self.index, self.partitions = KeyIndex(len(self.grouping)), KeyIndex(len(self.by))
         self.panes = PaneTables()
         self.place = 0
+        self.numbers_windows = False
         self._poured: list[Train] = []
 
     def _whole(self, chosen: Recipe) -> Whole:
@@ -194,7 +195,8 @@ class WindowAggregateOperator:
         counts = windows[:, pane_log.READINGS]
         ts, start, end = (np.repeat(b, counts) for b in self.clock.bounds(windows))
         arrival = np.repeat(windows[:, pane_log.OLDEST], counts)
-        return Train([*keys, *values, Vector(start), Vector(end)], ts, arrival=arrival)
+        ids = np.repeat(windows[:, pane_log.WINDOW], counts) if self.numbers_windows else None
+        return Train([*keys, *values, Vector(start), Vector(end)], ts, arrival=arrival, ids=ids)
 
     def _forget(self, groups: Array) -> None:
         for whole in self.wholes:

@@ -126,7 +126,8 @@ class AttributeClock:
 
 
 class TupleClock:
-    """Windows over rows end with their last tuple; `counts` has the number of tuples of each partition."""
+    """Windows over rows end with their last tuple; `counts` has the number of tuples of each partition. Where tuples
+    were dropped, those that are left bear their numbers (`ids`)."""
 
     by_tuples = True
     in_order = True
@@ -146,7 +147,11 @@ class TupleClock:
         needed = int(parts.max(initial=0)) + 1
         if needed > len(self.counts):
             self.counts = grown(self.counts, 2 * needed)
-        numbers = panes.numbered(parts, self.counts)
+        if train.ids is None:
+            numbers = panes.numbered(parts, self.counts)
+        else:
+            numbers = train.ids
+            np.maximum.at(self.counts, parts, numbers + 1)
         return Places(self.slides.first(numbers), self.slides.last(numbers), self.slides.first(numbers + 1))
 
     def closing(self, until: int) -> int:

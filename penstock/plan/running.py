@@ -120,7 +120,7 @@ def _check_drops(plan: Plan) -> None:
 
 def _check_window_drop(network: Network, location: Location, drop: WindowDrop) -> None:
     found = reach(network, location)
-    if found.why is not None or found.keys != tuple(sorted(drop.keys)):
+    if found.why is not None or found.keys != tuple(sorted(drop.keys)) or found.rows != drop.rows:
         why = found.why or f"the queries below group by {found.keys}"
         raise AssertionError(f"windows cannot be dropped at {location} by {drop.keys}: {why}")
     if drop.size < drop.slide or drop.slide < 1 or min([drop.batch, *(b for _, b in drop.batches)]) < 1:

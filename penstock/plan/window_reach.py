@@ -102,11 +102,14 @@ class Below:
 @dataclass(frozen=True, slots=True)
 class Reach:
     """`needs` of every query below a place, and the aggregates there; `keys` are the columns of the place's node by
-    which windows are dropped. `why` says why no windows may be dropped there."""
+    which windows are dropped. With `rows`, windows are of so many tuples of a group, and instants are their numbers:
+    such windows are dropped right before their aggregates, since nobody counts what a filter or a union does (Tatbul
+    4.10.2). `why` says why no windows may be dropped there."""
 
     needs: tuple[Needs, ...] = ()
     below: tuple[Below, ...] = ()
     keys: tuple[str, ...] = ()
+    rows: bool = False
     why: str | None = field(default=None)
 
 
@@ -126,6 +129,8 @@ def reach(network: Network, location: Location) -> Reach:
     if len(ways) > MOST_WAYS:
         return Reach(why="there are too many ways to results")
     whys = [why for way in ways if (why := _why_not(way)) is not None]
+    if len({_counted(way) for way in ways}) > 1 and not whys:
+        whys = ["some windows below are over time and some over rows"]
     past = [a.label for way in ways for a in way.aggregates if _passed_by(a, location)]
     if past and not whys:
         whys = [f"other tuples come to {past[0]} past it"]
@@ -147,13 +152,12 @@ def reach(network: Network, location: Location) -> Reach:
     if told:
         return Reach(why=told[0])
     keys = tuple(sorted(set(found[0].keys)))
-    return Reach(tuple(found), _below(ways, keys), keys)
+    return Reach(tuple(found), _below(ways, keys), keys, any(_counted(way) for way in ways))
 
 
 def size_of(aggregate: WindowAggregate) -> int:
-    """The size of windows over time."""
-    assert isinstance(aggregate.window, SlideRange)
-    return int(aggregate.window.size)
+    """The size of windows, in microseconds or rows."""
+    return aggregate.window.count if isinstance(aggregate.window, SlideRows) else int(aggregate.window.size)
 
 
 def _leaves(network: Network, query: str) -> frozenset[Node]:
@@ -192,6 +196,8 @@ def _why_not(way: Way) -> str | None:
     """Why windows cannot be dropped above this way."""
     if not way.aggregates:
         return f"{way.query} has no aggregate over sliding windows below it"
+    if _counted(way):
+        return _why_not_counted(way)
     top = way.aggregates[-1]
     above = False
     for node, i in way.steps:
@@ -202,6 +208,21 @@ def _why_not(way: Way) -> str | None:
             return why
         above = above or node == top
     return None
+
+
+def _counted(way: Way) -> bool:
+    return any(isinstance(a.window, SlideRows) for a in way.aggregates)
+
+
+def _why_not_counted(way: Way) -> str | None:
+    """The same for windows over rows: one aggregate, with only what leaves every tuple as it is beside it."""
+    top = way.aggregates[-1]
+    if len(way.aggregates) > 1:
+        return f"{top.label} counts the results of another aggregate, or is counted by one"
+    if isinstance(top.window, SlideRows) and frozenset(top.window.by) != frozenset(top.keys):
+        return f"{top.label} counts rows by other columns than it groups by"
+    others = [n for n, _ in way.steps if n != top and (_may_stop(n) or isinstance(n, Union))]
+    return f"{others[0].label} stands beside {top.label}, which counts rows" if others else None
 
 
 def _passed_by(node: Node, location: Location) -> bool:
@@ -216,8 +237,6 @@ def _passed_by(node: Node, location: Location) -> bool:
 
 def _stops(node: Node, i: int) -> str | None:
     match node:
-        case WindowAggregate(window=SlideRows()):
-            return f"{node.label} counts rows"
         case WindowAggregate(window=SlideRange(on=str())):
             return f"{node.label} runs over an attribute that does not order the stream"
         case Window(spec=Range(size=int(), on=None)) | Filter() | Map() | Delay() | Union() | WindowAggregate():
@@ -247,7 +266,6 @@ def _needs(query: str, ways: Sequence[Way], node: Node) -> Needs | str:
     if len(tops) > 1:
         return f"{query} puts the results of several aggregates together"
     top = next(iter(tops))
-    assert isinstance(top.window, SlideRange)
     traced = {_traced(way, top) for way in ways}
     keys = next(iter(traced))
     if len(traced) > 1 or keys is None:

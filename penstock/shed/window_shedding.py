@@ -21,6 +21,7 @@ from penstock.plan.network import Network
 from penstock.plan.nodes import Source, WindowAggregate
 from penstock.plan.running import Plan
 from penstock.plan.window_reach import Needs, Reach, reach, size_of
+from penstock.plan.windows import SlideRange
 from penstock.shed.graph import Graph
 from penstock.shed.mapped import SEEDS
 from penstock.shed.policy import Shedding
@@ -49,6 +50,7 @@ class Candidate:
     charge: float
     most: float
     queries: frozenset[str]
+    rows: bool = False
 
     def saved(self, rate: float) -> float:
         """Processor seconds a second."""
@@ -57,7 +59,7 @@ class Candidate:
     def drop(self, rate: float, seed: int) -> Placed:
         """The drop itself."""
         g = self.grid
-        return self.location, WindowDrop(g.size, g.slide, rate, self.batch, self.keys, g.origin, seed)
+        return self.location, WindowDrop(g.size, g.slide, rate, self.batch, self.keys, g.origin, seed, rows=self.rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +139,8 @@ class WindowShedding:
         most = min(batch / (batch + _kept(n, grid)) for n in found.needs)
         gain = savings(load, location, found, grid, batch)
         charge = load.drop_s * load.rate(location)
-        made = Candidate(location, found.keys, grid, batch, gain, charge, most, frozenset(n.query for n in found.needs))
+        names = frozenset(n.query for n in found.needs)
+        made = Candidate(location, found.keys, grid, batch, gain, charge, most, names, found.rows)
         return made if made.saved(most) > 0 else None
 
 
@@ -146,7 +149,10 @@ def bears(needs: Needs, declared: QoS) -> int:
     gap = declared.max_gap
     if gap is None:
         return max(UNBOUNDED, 4 * -(-size_of(needs.top) // needs.slide))
-    return gap.results if gap.results is not None else max(0, (gap.span_us or 0) // needs.slide - 1)
+    if gap.results is not None:
+        return gap.results
+    timed = isinstance(needs.top.window, SlideRange)
+    return max(0, (gap.span_us or 0) // needs.slide - 1) if timed else 0
 
 
 def _kept(needs: Needs, grid: Grid) -> int:

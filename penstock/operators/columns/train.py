@@ -161,6 +161,10 @@ class Train:
         """The same elements, each with its position for an arrival: operators that only choose say which they chose."""
         return Train(self._columns, self.ts, None, self.seq, np.arange(len(self)), rows=self._rows)
 
+    def identified(self, ids: Array) -> Train:
+        """The same elements with these numbers."""
+        return Train(self._columns, self.ts, None, self.seq, self.arrival, self.weight, ids, rows=self._rows)
+
     def unplaced(self) -> Train:
         """The same elements without a place of their own in a stream or a store (`seq`, `ids`)."""
         return Train(self._columns, self._ts, self._sign, None, self._arrival, self._weight,

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import copy
+from typing import Final
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from penstock.operators.drops import window_kernel as kernel
 from penstock.operators.drops.window_groups import groups_of
 from penstock.plan.node import Node
 
+_MANY: Final = 4096
 Heard = Callable[[Array, Array, Array], None]
 """What hears of delivered windows: group, start and stamp of each."""
 
@@ -51,6 +53,13 @@ class Skips:
         if not stays.all():
             self._batches = self._batches[stays]
 
+    def keep_last(self, count: int) -> None:
+        """Forgets all but the last batches of each group, in time."""
+        if len(self._batches) > _MANY:
+            names = self._batches[:, 0]
+            last = np.searchsorted(names, names, side="right")
+            self._batches = self._batches[last - np.arange(len(names)) <= count]
+
     def groups(self, train: Train) -> Array:
         """The group of each window."""
         return groups_of(train, self._columns, self._types, self._context)
@@ -63,10 +72,12 @@ class Skips:
 
 
 class Decoder:
-    """Stands behind a running aggregate. `size` is that of its windows."""
+    """Stands behind a running aggregate. `size` is that of its windows; for windows over rows, whose trains bear the
+    windows' numbers, `rows` has their origin and slide."""
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, rows: tuple[int, int] | None = None) -> None:
         self.size = size
+        self.rows = rows
         self.skips: list[Skips] = []
         self.heard: list[tuple[Callable[[Train], Array] | None, Skips, Heard]] = []
         self.rows_in = self.dropped = 0
@@ -74,25 +85,36 @@ class Decoder:
     def with_skips_of(self, other: Decoder | None) -> Decoder:
         """A decoder that knows the dropped batches of both, for an aggregate that takes the place of theirs."""
         both = [*self.skips, *(s for s in (other.skips if other is not None else ()) if s not in self.skips)]
-        taken = Decoder(self.size)
+        taken = Decoder(self.size, self.rows)
         taken.skips = [copy(s) for s in both]
         return taken
 
     def __call__(self, train: Train, until: int) -> Train:
         """The windows of `train` that are delivered; all that end before `until` have come."""
-        starts, ends = train.column(train.width - 2).values, train.column(train.width - 1).values
+        starts, ends = self._bounds(train)
+        train = train if self.rows is None else train.unplaced()
         self.rows_in += len(train)
         kept = np.ones(len(train), np.bool_)
         for skips in self.skips:
             if len(skips):
                 kept &= ~skips.skipped(train, starts, ends)
-                skips.forget(until - self.size - 1)
+                if self.rows is None:
+                    skips.forget(until - self.size - 1)
+                else:
+                    skips.keep_last(1 + self.size // self.rows[1])
         if not kept.all():
             self.dropped += len(train) - int(kept.sum())
             train = train.where(kept)
         if len(train):
             self._report(train)
         return train
+
+    def _bounds(self, train: Train) -> tuple[Array, Array]:
+        """Where each window starts and ends, in time or in rows."""
+        if self.rows is None or train.ids is None:
+            return train.column(train.width - 2).values, train.column(train.width - 1).values
+        starts = self.rows[0] + train.ids * self.rows[1]
+        return starts, starts + self.size
 
     def _report(self, train: Train) -> None:
         for chain, skips, heard in self.heard:

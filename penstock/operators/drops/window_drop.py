@@ -24,7 +24,9 @@ from penstock.operators.columns.train import Train
 from penstock.operators.columns.vector import Array
 from penstock.operators.drops import window_kernel as kernel
 from penstock.operators.drops.window_groups import group_of, groups_of
+from penstock.operators.kernels import panes
 from penstock.operators.kernels.index import KeyIndex, grown
+from penstock.operators.total_order import in_total_order
 from penstock.plan.drops import WindowDrop
 from penstock.plan.node import Node
 
@@ -57,6 +59,7 @@ class Decider:
         self.drop = drop
         self.watched = Watched()
         self.told: list[Told] = []
+        self.names_below: dict[Node, tuple[str, ...]] = {}
         self.blocked_until = blocked_until
         self.since = kernel.NEVER
         self.counters: Array = np.zeros(4, np.int64)
@@ -66,6 +69,7 @@ class Decider:
         self._rates: Array = np.zeros(0)
         self._batches: Array = np.zeros(0, np.int64)
         self._names: Array = np.zeros(0, np.int64)
+        self._counts: Array = np.zeros(0, np.int64)
         self._exceptions: dict[int, tuple[float, int]] = {}
         self._log: Array = np.empty((1024, 3), np.int64)
         self._arms: list[tuple[int, Array, Array, Array]] = []
@@ -80,9 +84,11 @@ class Decider:
         return (int(s[kernel.TAU]), int(s[kernel.UNTIL])) if lost and s[kernel.TAU] < s[kernel.UNTIL] else None
 
     def adopt(self, drop: WindowDrop, node: Node, since: int) -> None:
-        """Goes on with other rates and batches (or the same); windows that start before `since` are not decided."""
+        """Goes on with other rates and batches (or the same); windows that start before `since` are not decided, nor
+        those with a group's first row."""
         self.drop = drop
-        self.since = -((drop.origin - max(since, kernel.NEVER)) // drop.slide)
+        since = 1 if drop.rows else max(since, kernel.NEVER)
+        self.since = -((drop.origin - since) // drop.slide)
         types = [node.schema.type_of(key) for key in drop.keys]
         given = {values for values, _ in (*drop.rates, *drop.batches)}
         self._exceptions = {group_of(v, types): (drop.rate_of(v), drop.batch_of(v)) for v in given}
@@ -110,6 +116,23 @@ class Decider:
         if len(self._recent) > _MANY and len(ts):
             self._recent = self._recent[self._recent[:, 2] > int(ts[0]) - self.watched.span]
         return gone
+
+    def numbered(self, names: Array) -> Array:
+        """The number of each tuple in its group, from 0 on."""
+        groups = self._groups(names)
+        self._counts = grown(self._counts, self._index.capacity)
+        return panes.numbered(groups, self._counts)
+
+    def count_from(self, names: Array, counts: Array) -> None:
+        """Groups that have been counted before go on from there."""
+        groups = self._groups(names)
+        self._counts = grown(self._counts, self._index.capacity)
+        self._counts[groups] = counts
+
+    def counted(self, names: Array) -> Array:
+        """How many tuples of each group came."""
+        groups = self._groups(names)
+        return grown(self._counts, self._index.capacity)[groups]
 
     def _run(self, groups: Array, ts: Array, seen: Array | None, start: int, gone: Array) -> tuple[int, int, int]:
         d, w = self.drop, self.watched
@@ -209,13 +232,24 @@ class RunningWindowDrop:
 
     def __call__(self, train: Train) -> Train:
         """The tuples that stay."""
-        if self.decider is None or not len(train) or self.drop.idle:
+        if self.decider is None or not len(train) or (self.drop.idle and not self.drop.rows):
             return train
+        if self.drop.rows:
+            return self._counted(train, self.decider)
         first = train if self._keys else train.slice(0, 1)
         names = groups_of(first, self._keys, self._types, self.context)
         passed = None if self.survivors is None else partial(self.survivors, train)
         gone = self.decider.decide(names, train.ts, passed)
         return train.where(~gone) if gone.any() else train
+
+
+    def _counted(self, train: Train, decider: Decider) -> Train:
+        """The same for windows over rows: tuples are numbered in the total order, and bear their numbers."""
+        train = in_total_order(train, self.node.schema, self.context.dictionaries)
+        names = groups_of(train, self._keys, self._types, self.context)
+        numbers = decider.numbered(names)
+        gone = decider.decide(names, numbers, None)
+        return train.identified(numbers).where(~gone)
 
 
 def build(drop: WindowDrop, node: Node, context: Context) -> RunningWindowDrop:
