@@ -38,6 +38,7 @@ from penstock.plan.schema import Schema
 from penstock.plan.types import to_internal, to_python
 from penstock.plan.windows import BEGIN, END
 from penstock.shed.watching import watched
+from penstock.stats.accounts import QueryAccount
 from penstock.stats.snapshot import Snapshot
 
 _LATER: Final = ("joins", "caches", "constraints")
@@ -69,6 +70,11 @@ class Result:
     def queries(self) -> list[str]:
         """The names of the queries."""
         return list(self.elements)
+
+    @property
+    def accounts(self) -> list[QueryAccount]:
+        """What each query got and lost, period by period; none where nothing could be shed."""
+        return [a for e in self.log if isinstance(e, Snapshot) for a in e.accounts]
 
 
 class HasNetwork(Protocol):
@@ -264,7 +270,10 @@ def _result(network: Network, outcome: Outcome, steering: Loop | None) -> Result
     if steering is None:
         return Result(shown, outcome.log[-1], outcome.log)
     short = sum(s.shortfall for s in steering.strategies if isinstance(s, Excess))
-    return Result(shown, replace(outcome.log[-1], shortfall=short), steering.log)
+    heard = max(e.number for e in steering.log if isinstance(e, Snapshot))
+    log = [*steering.log, *(s for s in outcome.log if s.number > heard)]
+    last = next(e for e in reversed(log) if isinstance(e, Snapshot))
+    return Result(shown, replace(last, shortfall=short), log)
 
 
 def _netted(query: Query, elements: Iterable[tuple[int, int, Row]]) -> Iterator[tuple[int, int, Row]]:

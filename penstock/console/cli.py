@@ -41,8 +41,9 @@ def _all(
 
 @app.command()
 def check(script: Script) -> None:
-    """Parse and bind a script; say what is wrong, where, and what to try."""
+    """Parse and bind a script; say what is wrong, where, and what to try, and which drops each query allows."""
     from penstock.cql import compile_script
+    from penstock.shed.describe import allowed_drops
 
     network = compile_script(_read(script), str(script))
     counts = (("stream", network.streams), ("relation", network.relations))
@@ -53,6 +54,8 @@ def check(script: Script) -> None:
     for query in network.queries:
         columns = ", ".join(f"{f.name} {f.type}" for f in query.root.schema)
         typer.echo(f"  {query.name}: {query.root.kind.value} ({columns})")
+        for line in allowed_drops(query):
+            typer.echo(f"      {line}")
 
 
 @app.command()
@@ -74,12 +77,13 @@ def explain(
     from penstock.cql import compile_script
     from penstock.plan.explain import graph, to_json, to_svg, to_text
     from penstock.plan.rewrites import optimize
+    from penstock.shed.describe import load_notes
     from penstock.spark.explain import described
     from penstock.spark.stages import staged
 
     network = compile_script(_read(script), str(script))
     network = network if raw else optimize(network)
-    shown = graph(network)
+    shown = graph(network, load_notes(network))
     if svg is not None:
         _write(svg, to_svg(shown))
     typer.echo(to_json(shown) if as_json else f"{to_text(shown)}\n\n{described(staged(network, lanes))}")

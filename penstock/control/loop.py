@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol, cast
 
+from penstock.control.accounts import Accounts
 from penstock.control.coming import Coming
 from penstock.control.gains import Gain, Ledger
 from penstock.plan.proposal import Proposal as Proposal
@@ -81,9 +82,18 @@ class Loop:
     log: list[Snapshot | Decision | Gain] = field(default_factory=list)
     mode: str = "on"
     ledger: Ledger = field(default_factory=Ledger)
+    accounts: Accounts = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.accounts = Accounts(self.plan.network)
+
+    def accounted(self, snapshot: Snapshot) -> Snapshot:
+        """`snapshot` with the account of its period; to be asked once for each."""
+        return self.accounts.given(snapshot)
 
     def step(self, snapshot: Snapshot) -> Plan:
         """The plan to run from now on."""
+        snapshot = snapshot if snapshot.accounts or not snapshot.operators else self.accounted(snapshot)
         self.log.append(snapshot)
         self.log.extend(self.ledger.see(snapshot))
         if self.mode != "on" and (self.plan.drops or self.plan.shut_down):

@@ -19,6 +19,7 @@ from penstock.plan.node import Kind
 from penstock.plan.rewrites import optimize
 from penstock.plan.running import Plan
 from penstock.settings import Settings
+from penstock.stats.accounts import Delivered
 from penstock.stats.snapshot import FilterProfile, QueueStatistics, Snapshot, StreamStatistics
 
 
@@ -148,4 +149,13 @@ class Lanes:
             drops=tuple(chain.from_iterable(p.drops for p in parts)),
             shut_down=tuple(dict.fromkeys(chain.from_iterable(p.shut_down for p in parts))),
             values=tuple(chain.from_iterable(p.values for p in parts)),
+            delivered=self._delivered(parts),
         )  # fmt: skip
+
+    def _delivered(self, parts: Iterable[Snapshot]) -> tuple[Delivered, ...]:
+        """What the queries were given, all lanes together."""
+        found: dict[str, Delivered] = {}
+        for each in chain.from_iterable(p.delivered for p in parts):
+            if each.query in self._queries:
+                found[each.query] = found[each.query] + each if each.query in found else each
+        return tuple(found.values())

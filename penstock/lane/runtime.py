@@ -17,6 +17,7 @@ from penstock.lane.agenda import Agenda
 from penstock.lane.arrangement import Arrangement
 from penstock.lane.clock import Clock, WallClock
 from penstock.lane.contexts import Birth
+from penstock.lane.delivered import Deliveries
 from penstock.lane.graph import Build, Graph
 from penstock.lane.observe import Observer
 from penstock.lane.probes import Probes
@@ -75,6 +76,7 @@ class Lane:
         self.observer = Observer(self._graph, self.clock)
         self._valves = Valves(self._graph)
         self._probes = Probes(self._graph)
+        self._deliveries = Deliveries()
         self._arrangement = Arrangement(self._graph)
         self._shut_down: tuple[str, ...] = ()
         self._held: list[Held] = []
@@ -194,7 +196,10 @@ class Lane:
         if tap is None:
             raise PenstockError(unknown("query", query, list(self._graph.taps)))
         taken = tap.take()
-        return [] if query in self._shut_down else taken
+        if query in self._shut_down:
+            return []
+        self._deliveries.count(tap.query, taken)
+        return taken
 
     def progress(self, query: str) -> int:
         """The instant before which the result of `query` is complete."""
@@ -243,7 +248,7 @@ class Lane:
         """Everything that was counted so far, with what the input manager says of the streams."""
         looked = self.observer.snapshot(streams)
         return replace(looked, drops=self._valves.statistics(), shut_down=self._shut_down,
-                       values=self._probes.histograms())  # fmt: skip
+                       values=self._probes.histograms(), delivered=self._deliveries.read())  # fmt: skip
 
     def profiled(self) -> tuple[FilterProfile, ...]:
         """What was measured of filters since this was asked the last time, as the plan wants it."""

@@ -18,6 +18,7 @@ from penstock.spark.lanes.counters import location_of
 from penstock.spark.plans import Plans
 from penstock.spark.stages import Staged
 from penstock.spark.state.records import Attempt
+from penstock.stats.accounts import Delivered
 from penstock.stats.batches import BatchStatistics, DelayStatistics, Points, Waits
 from penstock.stats.histograms import Histogram
 from penstock.stats.snapshot import (
@@ -29,7 +30,7 @@ from penstock.stats.snapshot import (
 )  # fmt: skip
 
 IN_MEMORY = (
-    "operators", "drops", "shut", "store_bytes", "values", "set_aside", "due", "entries", "held", "crossed",
+    "operators", "drops", "shut", "store_bytes", "values", "delivered", "set_aside", "due", "entries", "held", "crossed",
     "verdicts", "profiles",
 )
 """What attempts count that commit records do not keep."""
@@ -55,6 +56,7 @@ class Totals:
     def __init__(self, staged: Staged, plans: Plans, settings: Settings, watched: Sequence[Watched] = ()) -> None:
         self._watched = {(plans.place(w.node), w.column): w for w in watched}
         self._values: dict[Watched, Histogram] = {}
+        self._delivered: dict[str, dict[str, Delivered]] = {}
         self._staged = staged
         self._plans = plans
         self._settings = settings
@@ -82,12 +84,30 @@ class Totals:
                 self._dropped(location_of(named, self._plans), reason, came, went)
             self._rows.update({int(entry): rows for entry, rows in counters["entries"].items()})
             self._aside.update(counters["set_aside"])
+            for each in counters["delivered"]:
+                self._gave(attempt.lane, each)
             for place, column, *counted in counters["values"]:
                 self._counted(place, column, counted)
             self._bytes[attempt.lane] = counters["store_bytes"]
             if attempt.lane.startswith("0."):
                 self._waiting[attempt.lane] = counters["held"]
                 self._late[attempt.lane] = {s: (kept, dropped) for s, (kept, dropped) in counters["late"].items()}
+
+    def _gave(self, lane: str, counted: Sequence[Any]) -> None:
+        """Adds what a lane delivered; its gaps and errors are those of all time."""
+        query, rows, gap_us, estimates, error_total, error_most = counted
+        before = self._delivered.setdefault(lane, {}).get(query, Delivered(query))
+        self._delivered[lane][query] = Delivered(query, before.rows + rows, gap_us, before.estimates + estimates,
+                                                 before.error_total + error_total, error_most)  # fmt: skip
+
+    def _given(self) -> tuple[Delivered, ...]:
+        """What the queries were given, all lanes together."""
+        names = {q.name for q in self._staged.network.queries}
+        found: dict[str, Delivered] = {}
+        for each in (d for lane in self._delivered.values() for d in lane.values()):
+            if each.query in names:
+                found[each.query] = found[each.query] + each if each.query in found else each
+        return tuple(found.values())
 
     def _counted(self, place: int, column: str, counted: Sequence[Any]) -> None:
         watched = self._watched.get((place, column))
@@ -133,7 +153,7 @@ class Totals:
         queued = sum(o.queued for o in operators)
         return Snapshot(self._taken, now_s, operators, streams, QueueStatistics(queued, queued, queued),
                         sum(self._bytes.values()), tuple(sorted(self._aside.items())), drops, shut_down,
-                        batch=batch, values=tuple(self._values.values()))  # fmt: skip
+                        batch=batch, values=tuple(self._values.values()), delivered=self._given())  # fmt: skip
 
     def _streams(self, now_s: float, progress: Mapping[str, int], read: bool) -> tuple[StreamStatistics, ...]:
         """A stream that several fragments read is counted in the one that gets most of it; its rate is that between

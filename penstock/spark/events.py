@@ -30,40 +30,17 @@ FLUSH_S: Final = 1.0
 """How often lines reach a file system that cannot append: each time is a file of its own."""
 
 
-class EventLog:
-    """Writes to `folder`, created with the first line; `lines` counts what was written."""
+class Lines:
+    """Files of JSON lines in `folder`, created with the first line; `lines` counts what was written."""
 
-    def __init__(self, folder: Folder, plans: Plans) -> None:
+    def __init__(self, folder: Folder) -> None:
         self.folder = folder
         self.lines = 0
-        self._plans = plans
         self._stream: IO[str] | None = None
         self._flushed = 0.0
-        self._before: dict[Node, OperatorStatistics] = {}
 
-    def snapshot(self, snapshot: Snapshot, mode: str, plan: Plan) -> None:
-        """A look at the run under `plan`, in `mode`."""
-        told = _snapshot(snapshot, self._plans, self._before) | {"mode": mode, "plan": plan.number}
-        self._before = {o.node: o for o in snapshot.operators}
-        self._write(told)
-
-    def gain(self, gain: Gain) -> None:
-        """What a change has brought, beside what was expected of it."""
-        self._write({"kind": "gain", **asdict(gain), "measured": gain.measured})
-
-    def decision(self, decision: Decision) -> None:
-        """A proposal, and what became of it."""
-        self._write({
-            "kind": "decision", "snapshot": decision.snapshot, "strategy": decision.strategy,
-            "change": _shown(decision.proposal.change, self._plans), "why": decision.proposal.why,
-            "gain": decision.proposal.gain, "refused": decision.refused, "plan": decision.plan,
-        })  # fmt: skip
-
-    def note(self, kind: str, **what: Any) -> None:
-        """Anything else: a mode that was switched, a plan that was taken up again."""
-        self._write({"kind": kind, **what})
-
-    def _write(self, event: Mapping[str, Any]) -> None:
+    def write(self, event: Mapping[str, Any]) -> None:
+        """Adds a line, with the time."""
         stream = self._stream or self._open()
         stream.write(json.dumps({"at": round(time.time(), 3), **event}, default=str) + "\n")
         self.lines += 1
@@ -80,10 +57,11 @@ class EventLog:
         if local:
             system.create_dir(path, recursive=True)
         self._stream = open(self._path(path), "a", encoding="utf-8") if local else io.StringIO()  # noqa: SIM115
-        nodes = [n.label for n in self._plans.network.nodes()]
-        self._stream.write(json.dumps({"at": round(time.time(), 3), "kind": "network", "nodes": nodes}) + "\n")
-        self._before = {}
+        self._begin(self._stream)
         return self._stream
+
+    def _begin(self, stream: IO[str]) -> None:
+        """What every file begins with."""
 
     @staticmethod
     def _path(folder: str) -> str:
@@ -105,6 +83,52 @@ class EventLog:
             self.folder.remove(name)
 
 
+class EventLog(Lines):
+    """Everything that happened in a run."""
+
+    def __init__(self, folder: Folder, plans: Plans) -> None:
+        super().__init__(folder)
+        self._plans = plans
+        self._before: dict[Node, OperatorStatistics] = {}
+
+    def snapshot(self, snapshot: Snapshot, mode: str, plan: Plan) -> None:
+        """A look at the run under `plan`, in `mode`."""
+        told = _snapshot(snapshot, self._plans, self._before) | {"mode": mode, "plan": plan.number}
+        self._before = {o.node: o for o in snapshot.operators}
+        self.write(told)
+
+    def gain(self, gain: Gain) -> None:
+        """What a change has brought, beside what was expected of it."""
+        self.write({"kind": "gain", **asdict(gain), "measured": gain.measured})
+
+    def decision(self, decision: Decision) -> None:
+        """A proposal, and what became of it."""
+        self.write({
+            "kind": "decision", "snapshot": decision.snapshot, "strategy": decision.strategy,
+            "change": _shown(decision.proposal.change, self._plans), "why": decision.proposal.why,
+            "gain": decision.proposal.gain, "refused": decision.refused, "plan": decision.plan,
+        })  # fmt: skip
+
+    def note(self, kind: str, **what: Any) -> None:
+        """Anything else: a mode that was switched, a plan that was taken up again."""
+        self.write({"kind": kind, **what})
+
+    def _begin(self, stream: IO[str]) -> None:
+        nodes = [n.label for n in self._plans.network.nodes()]
+        stream.write(json.dumps({"at": round(time.time(), 3), "kind": "network", "nodes": nodes}) + "\n")
+        self._before = {}
+
+
+class AccountLog(Lines):
+    """What each query got and lost, a line for each query and batch: to be kept beside the answers."""
+
+    def snapshot(self, snapshot: Snapshot, mode: str) -> None:
+        """The accounts of one batch."""
+        number = None if snapshot.batch is None else snapshot.batch.number
+        for account in snapshot.accounts:
+            self.write({"batch": number, "mode": mode, **asdict(account), "lost": account.lost})
+
+
 def _snapshot(s: Snapshot, plans: Plans, before: Mapping[Node, OperatorStatistics]) -> dict[str, Any]:
     did = [o for o in s.operators if before.get(o.node) != o]
     batch = None
@@ -118,6 +142,7 @@ def _snapshot(s: Snapshot, plans: Plans, before: Mapping[Node, OperatorStatistic
                       for o in did],
         "streams": [[t.name, t.rows, t.late_kept, t.late_dropped, t.waiting, t.progress, t.rate] for t in s.streams],
         "drops": [[str(d.location), d.reason, d.rows_in, d.dropped] for d in s.drops],
+        "accounts": [asdict(a) | {"lost": a.lost} for a in s.accounts],
         "store_bytes": s.store_bytes, "set_aside": dict(s.set_aside), "shut_down": list(s.shut_down),
     }  # fmt: skip
 

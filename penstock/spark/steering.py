@@ -24,7 +24,7 @@ from penstock.plan.running import Plan
 from penstock.settings import Settings
 from penstock.spark.counting import Totals, delays_of
 from penstock.spark.drops import Counted, Thinner, at_gate
-from penstock.spark.events import EventLog
+from penstock.spark.events import AccountLog, EventLog
 from penstock.spark.filters import Ordered
 from penstock.spark.lanes.counters import location_of
 from penstock.spark.ordering import Ordering
@@ -75,6 +75,7 @@ class Steering:
         self.loop = loop or Loop(Plan(staged.network), ())
         self.log: deque[Snapshot | Decision | Gain] = deque(maxlen=kept)
         self.events = EventLog(checkpoint.sub("events"), self.plans)
+        self.accounts = AccountLog(checkpoint.sub("accounts"))
         self._staged = staged
         self._totals = Totals(staged, self.plans, settings, self.loop.plan.watched)
         self.ordering = Ordering(staged, self.loop)
@@ -162,8 +163,10 @@ class Steering:
         )
         snapshot = self._totals.snapshot(time.monotonic(), done.record.progress, batch, divided.plan.shut_down, read)
         snapshot = replace(snapshot, profiles=self.ordering.measured(done.attempts, self.plans))
+        snapshot = self.loop.accounted(snapshot)
         self._latest = snapshot
         self.events.snapshot(snapshot, self.mode, divided.plan)
+        self.accounts.snapshot(snapshot, self.mode)
         self._step(snapshot, (read or self.timely) and self.mode != "off")
         return snapshot
 
@@ -213,8 +216,9 @@ class Steering:
                 self.events.note("mode refused", mode=wanted, known=MODES)
 
     def close(self) -> None:
-        """Ends the event log's file."""
+        """Ends the logs' files."""
         self.events.close()
+        self.accounts.close()
 
 
 def _mode_file(checkpoint: Folder) -> Path | None:

@@ -138,6 +138,16 @@ class LoadModel:
             return [out[below] for below in node.inputs]
         return [out[below] * kept.get(Location(below, node, i), 1.0) for i, below in enumerate(node.inputs)]
 
+    def delivered(self, kept: Mapping[Location, float]) -> dict[str, float]:
+        """For each query the share of its results that is left where drops leave `kept` at their locations."""
+        out = self._rates(kept)
+        shares = {}
+        for query in self.network.queries:
+            whole = self._rate[query.root]
+            tap = kept.get(Location(query.root, query=query.name), 1.0)
+            shares[query.name] = (out[query.root] / whole if whole else 1.0) * tap
+        return shares
+
     def load(self) -> float:
         """Processor seconds a second that the whole network needs at these rates (equation 3.2)."""
         return self._needed(self._rate, {})

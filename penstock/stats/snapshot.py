@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from penstock.plan.drops import Location
 from penstock.plan.node import Node
+from penstock.stats.accounts import Delivered, QueryAccount
 from penstock.stats.batches import BatchStatistics
 from penstock.stats.histograms import Histogram
 
@@ -115,5 +116,9 @@ class Snapshot:
     """The share of the load that should have gone and did not, because promises to queries outrank it."""
     values: tuple[Histogram, ...] = ()
     """What the watched columns hold."""
+    delivered: tuple[Delivered, ...] = ()
+    """What each query was given so far."""
+    accounts: tuple[QueryAccount, ...] = ()
+    """For each query, what it got and lost in the period that the snapshot ends."""
     profiles: tuple[FilterProfile, ...] = ()
     """What was measured of filters since the snapshot before; of one operator as many as lanes run it."""

@@ -3,11 +3,17 @@ gate; at every drop input = kept + dropped, and the counts add up to the sources
 
 from __future__ import annotations
 
+import json
 import random
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from penstock.control.accounts import balance
+from penstock.spark.events import AccountLog
+from penstock.spark.state.files import Folder
+from penstock.stats.snapshot import Snapshot
 from penstock.testing import evaluate, net
 
 SCRIPT = """
@@ -45,3 +51,22 @@ def test_spark_sheds_what_a_lane_sheds(policy: str) -> None:
 def rounded(found: dict[Any, int]) -> dict[Any, int]:
     """Sums of doubles depend on their order in the last digits."""
     return {(ts, tuple(f"{v:.9g}" if isinstance(v, float) else v for v in row)): n for (ts, row), n in found.items()}
+
+
+def test_accounts_are_kept_beside_the_answers(tmp_path: Path) -> None:
+    """A line for each query and batch under the checkpoint, with what was delivered, dropped and lost."""
+    given = events(1200)
+    result = evaluate(SCRIPT, given, engine="spark", shed={"policy": "auto", "excess": 0.4}, batches=300)
+    assert {a.query for a in result.accounts} == set(result.queries)
+    for query in result.queries:
+        assert sum(a.delivered for a in result.accounts if a.query == query) == len(result[query])
+    log = AccountLog(Folder(str(tmp_path / "accounts")))
+    for snapshot in result.log:
+        if isinstance(snapshot, Snapshot):
+            assert not balance(snapshot), balance(snapshot)
+            log.snapshot(snapshot, "on")
+    log.close()
+    (file,) = (tmp_path / "accounts").iterdir()
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    assert {"batch", "query", "delivered", "dropped", "share", "lost", "error", "gap_us"} <= set(lines[0])
+    assert sum(line["delivered"] for line in lines if line["query"] == "worth") == len(result["worth"])

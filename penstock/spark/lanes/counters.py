@@ -16,6 +16,7 @@ from penstock.plan.watched import Watched
 from penstock.spark.lanes.share import Share
 from penstock.spark.plans import Plans
 from penstock.spark.stages import Staged
+from penstock.stats.accounts import Delivered
 from penstock.stats.histograms import Histogram
 
 
@@ -49,6 +50,7 @@ class LaneCounters:
             "store_bytes": looked.store_bytes,
             "profiles": self._profiles(lane),
             "values": self._values(looked.values),
+            "delivered": self._delivered(looked.delivered),
             "set_aside": {f: n for f, n in aside.items() if n},
         }
 
@@ -60,6 +62,15 @@ class LaneCounters:
             if p.node in self._places:
                 words = Counter(p.bits.tolist()).most_common()
                 found.append([self._places[p.node], words, p.sampled, p.seconds.tolist(), p.rows.tolist()])
+        return found
+
+    def _delivered(self, looked: tuple[Delivered, ...]) -> list[Any]:
+        """For each result what left since the last time; gaps and errors are the largest of all time."""
+        found = []
+        for d in looked:
+            more = self._more(("delivered", d.query), (d.rows, d.estimates, d.error_total))
+            if any(more):
+                found.append([d.query, more[0], d.gap_us, more[1], more[2], d.error_most])
         return found
 
     def _values(self, looked: tuple[Histogram, ...]) -> list[Any]:
@@ -123,6 +134,7 @@ def _added(parts: list[dict[str, Any]]) -> dict[str, Any]:
         "profiles": [m for p in parts for m in p["profiles"]],
         "store_bytes": sum(p["store_bytes"] for p in parts),
         "values": [v for p in parts for v in p["values"]],
+        "delivered": [d for p in parts for d in p["delivered"]],
         "set_aside": dict(aside),
     }
 
