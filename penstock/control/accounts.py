@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from math import prod
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from penstock.plan.drops import Location
 from penstock.plan.network import Network, Query
 from penstock.plan.node import Node, walk
 from penstock.plan.nodes import Delay, Source
-from penstock.shed.grid import in_ranges, range_parts
+from penstock.shed.grid import in_ranges
 from penstock.shed.qos import QoS, qos
 from penstock.shed.ranges import Attribute, attributes
 from penstock.stats.accounts import Delivered, DropAccount, QueryAccount
@@ -45,6 +46,10 @@ class Accounts:
         self._declared = tuple(qos(q) for q in self.network.queries)
         self._attributes = attributes(self.network, self._declared)
         self._above = {q.name: frozenset(walk(q.root)) for q in self.network.queries}
+
+    def know(self, load: LoadModel) -> None:
+        """The network as it was rehearsed, without drops."""
+        self._seen.know(load.values)
 
     def given(self, snapshot: Snapshot) -> Snapshot:
         """`snapshot` with the accounts of the period that it ends."""
@@ -82,7 +87,7 @@ class Accounts:
         share = 0.0 if gone else share
         return QueryAccount(
             query.name, now.rows - before.rows, tuple(self._dropped(query, period)), share, each.loss(share),
-            None if model is None or each.value is None else self._value(query.name, model, share),
+            None if model is None or each.value is None else self._value(query.name, model, _kept(period)),
             (now.error_total - before.error_total) / estimates if estimates > 0 else None, now.gap_us, gone,
         )  # fmt: skip
 
@@ -91,7 +96,7 @@ class Accounts:
         mine = [(at, reason, went) for (at, reason), (_, went) in period.items() if went and _leads(at, query, above)]
         return [DropAccount(str(at), reason, went) for at, reason, went in mine]
 
-    def _value(self, query: str, model: LoadModel, share: float) -> float | None:
+    def _value(self, query: str, model: LoadModel, kept: Mapping[Location, float]) -> float | None:
         """Value utility: of what the results would be worth, the part that is delivered."""
         root = self.network.query(query).root
         for attribute in self._attributes:
@@ -101,10 +106,9 @@ class Accounts:
                 if seen is None or not seen.observed.rows:
                     return None
                 worth = np.array([attribute.utility(query, k) for k in range(attribute.ranges)])
-                whole = range_parts(model, attribute, frozenset(model.nodes))[root]
-                got = in_ranges(attribute, seen.observed.counts)
-                best = float((whole * worth).sum())
-                return min(1.0, share * float((got / got.sum() * worth).sum()) / best) if best else None
+                got, best = ((in_ranges(attribute, h.counts) * worth).sum() for h in (seen.observed, seen.whole))
+                behind = prod(kept.get(at, 1.0) for at in (Location(root), Location(root, query=query)))
+                return min(1.0, float(got / best) * behind) if best else None
         return None
 
 

@@ -59,6 +59,9 @@ def steer(network: Network, wishes: Wishes, rehearsal: Callable[[], Snapshot] | 
     loop = Loop(plan, strategies, ChangeGate())
     if wishes.shed is not None:
         loop.mode = str(wishes.shed.get("mode", "on"))
+    for strategy in strategies:
+        if isinstance(strategy, Excess):
+            loop.accounts.know(strategy.load)
     if strategies:
         loop.step(Snapshot(0, 0.0))
     return loop if loop.strategies else None

@@ -4,8 +4,7 @@ Each connected part of the network has a grid of its own, the ranges of its attr
 says of a flow is learnt where it is watched, and handed on where an operator keeps rows. Attributes are taken for
 independent of each other.
 
-Parts are worked out from the sources down: behind an operator they are those before it, times how much of each range
-passes. That holds while drops upstream let nothing of some ranges come, and no count of what comes out would.
+What is counted is what would be there without drops (`penstock.stats.values`).
 """
 
 from __future__ import annotations
@@ -122,21 +121,13 @@ def _flow(
     """Rows a second in each range behind `node`."""
     seen = load.values.get((node, columns[node])) if node in columns else None
     rate = load.rate(Location(node))
+    if seen is not None:
+        return _normal(in_ranges(attribute, seen.whole.counts)) * max(rate, 1e-12)
     if not node.inputs:
-        whole = np.full(attribute.ranges, 1.0) if seen is None else in_ranges(attribute, seen.whole.counts)
-        return _normal(whole) * max(rate, 1e-12)
-    carrying = [n for n in node.inputs if n in columns]
-    known = [load.values.get((n, columns[n])) for n in carrying]
-    if seen is None or not carrying or any(k is None for k in known):
-        first = carrying or node.inputs
-        kept: Floats = np.sum([flows[n] for n in first], axis=0)
-        return kept
+        return np.full(attribute.ranges, max(rate, 1e-12) / attribute.ranges)
+    carrying = [n for n in node.inputs if n in columns] or node.inputs
     into: Floats = np.sum([flows[n] for n in carrying], axis=0)
-    came = np.sum([in_ranges(attribute, k.observed.counts) for k in known if k is not None], axis=0)
-    passes = np.ones(attribute.ranges)
-    np.divide(in_ranges(attribute, seen.observed.counts), came, out=passes, where=came > 0)
-    made: Floats = into * passes
-    return made
+    return into
 
 
 def _normal(flow: Floats) -> Floats:

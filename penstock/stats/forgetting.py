@@ -19,7 +19,7 @@ from penstock.plan.node import Node
 from penstock.plan.windows import BEGIN, END
 from penstock.stats.load import LoadModel, Work
 from penstock.stats.snapshot import OperatorStatistics, Snapshot, StreamStatistics
-from penstock.stats.values import Values
+from penstock.stats.values import Seen, Values
 
 _SECOND_US: Final = 1_000_000
 Counts = NDArray[np.float64]
@@ -49,6 +49,10 @@ class Forgetting:
         self._flows.see(snapshot.streams, keep, period_s)
         self._values.see(snapshot, keep)
 
+    def know(self, values: Mapping[tuple[Node, str], Seen]) -> None:
+        """Watched columns as they were seen before the run."""
+        self._values.know(values)
+
     def model(self, rates: Mapping[str, float] | None = None) -> LoadModel:
         """The network's load as far as it is known now, at `rates` (None: those of lately). Without sharing, an
         operator costs once for each query that has it."""
@@ -58,6 +62,9 @@ class Forgetting:
     def work(self) -> dict[Node, Work]:
         """What each operator does with an element, as far as anything is known of it."""
         work = self._operators.work()
+        for node, selectivity in self._values.selectivities().items():
+            if node in work:
+                work[node] = work[node]._replace(selectivity=selectivity)
         if not self.network.sharing:
             copies = _copies(self.network)
             work = {n: w._replace(cost_s=w.cost_s * copies.get(n, 1)) for n, w in work.items()}
