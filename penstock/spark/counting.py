@@ -30,8 +30,8 @@ from penstock.stats.snapshot import (
 )  # fmt: skip
 
 IN_MEMORY = (
-    "operators", "drops", "shut", "store_bytes", "values", "delivered", "set_aside", "due", "entries", "held", "crossed",
-    "verdicts", "profiles",
+    "operators", "drops", "shut", "store_bytes", "values", "delivered", "set_aside", "due", "entries", "held",
+    "crossed", "verdicts", "profiles",
 )
 """What attempts count that commit records do not keep."""
 
