@@ -25,7 +25,7 @@ from penstock.plan.types import Type
 from penstock.plan.windows import BEGIN
 from penstock.spark.catalyst import catalyst
 from penstock.spark.entries import Entry
-from penstock.spark.lanes.wire import DEAD, column_name
+from penstock.spark.lanes.wire import DEAD, LETTER, column_name
 from penstock.spark.stages import Staged
 
 SOURCE_BITS: Final = 22
@@ -67,7 +67,7 @@ def _leaf(frame: DataFrame, entries: list[Entry], staged: Staged, needed: frozen
     judged = "_bad" in frame.columns
     if judged:
         dead = F.col("_bad").isNotNull()
-        columns += [F.when(dead, c).alias(n) for n, c in _dead_letter(leaf.name).items()]
+        columns.append(F.when(dead, _dead_letter(leaf.name)).alias(LETTER))
     if len(entries) == 1:
         return _alone(frame, entries[0], staged, judged, passes).select("_entry", "_lane", *heads, *columns)
     targets = [_target(e.number, _lane(e, staged), _good(passes[e.number], judged)) for e in entries]
@@ -106,9 +106,11 @@ def _target(number: int, lane: Column, condition: Column) -> Column:
     return F.when(condition, F.struct(F.lit(number).alias("_entry"), lane.alias("_lane")))
 
 
-def _dead_letter(leaf: str) -> dict[str, Column]:
+def _dead_letter(leaf: str) -> Column:
+    """What is kept of a malformed row, in one column: it is NULL for all others, and costs them one bit."""
     columns = {"_stream": F.lit(leaf), "_reason": F.col("_bad"), "_raw": F.col("_raw")}
-    return {**columns, "_source": F.col("_source"), "_offset": F.col("_offset")}
+    columns |= {"_source": F.col("_source"), "_offset": F.col("_offset")}
+    return F.struct(*(c.alias(n) for n, c in columns.items()))
 
 
 def _quoted(name: str) -> str:

@@ -3,7 +3,7 @@
 Exactness: integers and decimals are summed in two halves that 64 bits hold; sums of doubles and moments are what
 Catalyst makes of them, within the law's 1e-9, and a row so large that squares or sums could overflow is a pane of its
 own. Late rows are stamped with the progress, or counted and left out, as the stream says. Malformed rows pass as they
-are: their texts are grouping keys, which are NULL in all other rows.
+are: what is kept of them is a grouping key, which is NULL in all other rows.
 """
 
 from __future__ import annotations
@@ -19,14 +19,12 @@ from penstock.plan.expressions import Column as Name
 from penstock.plan.expressions import substitute
 from penstock.plan.types import Type
 from penstock.spark.catalyst import catalyst
-from penstock.spark.lanes.wire import DEAD, column_name
+from penstock.spark.lanes.wire import DEAD, LETTER, column_name
 from penstock.spark.panes import Panes, Part
 
 LARGE: Final = 1e150
 """The square of a larger number may overflow, and so may sums of them."""
 LOW: Final = (1 << 32) - 1
-LETTER: Final = ("_stream", "_reason", "_raw", "_source", "_offset")
-"""What malformed rows carry."""
 
 
 def paned(rows: DataFrame, made: Sequence[Panes], progress: Mapping[str, int], dropping: frozenset[str],
@@ -44,7 +42,7 @@ def _aggregated(rows: DataFrame, panes: Panes, progress: Mapping[str, int], drop
                 dead: bool) -> DataFrame:  # fmt: skip
     """The panes of one entry's rows; with `dead`, malformed rows pass along."""
     source = panes.source
-    dead = dead and "_reason" in rows.columns
+    dead = dead and LETTER in rows.columns
     mine = F.col("_entry") == source.number
     now = _literal(progress[source.leaf.name])
     late, drops = F.col("_ts") < now, source.leaf.name in dropping
@@ -52,11 +50,12 @@ def _aggregated(rows: DataFrame, panes: Panes, progress: Mapping[str, int], drop
     rows = rows.where((F.col("_entry") == DEAD) | mine if dead else mine)
     rows = rows.withColumns({"_late": late, "_stamp": stamp})
     conditions = [*([mine] if dead else []), *([~late] if drops else []), *_passed(panes)]
-    return _grouped(rows, panes, reduce(lambda a, b: a & b, conditions) if conditions else None, dead)
+    return _grouped(rows, panes, reduce(lambda a, b: a & b, conditions) if conditions else None, dead, now)
 
 
-def _grouped(rows: DataFrame, panes: Panes, counted: Column | None, dead: bool) -> DataFrame:
-    """`counted` are the rows that count (None: all); all others together are one void pane."""
+def _grouped(rows: DataFrame, panes: Panes, counted: Column | None, dead: bool, now: Column) -> DataFrame:
+    """`counted` are the rows that count (None: all); all others together are one void pane. A pane is stamped with its
+    beginning, or with the progress `now` where that lies within."""
     if counted is not None:
         rows = rows.withColumn("_counted", counted)
         counted = F.col("_counted")
@@ -64,11 +63,10 @@ def _grouped(rows: DataFrame, panes: Panes, counted: Column | None, dead: bool) 
     pane = _if(counted, _start(panes)).alias("_pane")
     entry = F.when(F.col("_entry") == DEAD, DEAD).otherwise(panes.entry.number) if dead else F.lit(panes.entry.number)
     own = _own_pane(panes, counted)
-    letter = [F.col(n) for n in LETTER if dead]
+    letter = [F.col(LETTER)] if dead else []
     grouping = [entry.alias("_entry"), F.col("_lane"), pane, *keys, *([] if own is None else [own]), *letter]
     results = [c for i, part in enumerate(panes.parts) for c in _results(panes, i, part, counted)]
     grouped = rows.groupBy(*grouping).agg(
-        F.min("_stamp").alias("_ts"),
         F.min("_arrival").alias("_arrival"),
         *results,
         F.count(F.lit(1)).alias(_out(panes, "rows")),
@@ -77,7 +75,8 @@ def _grouped(rows: DataFrame, panes: Panes, counted: Column | None, dead: bool) 
     )
     void = F.col("_pane").isNull().cast("bigint").alias(_out(panes, "void"))
     kept = [f"`{c}`" for c in grouped.columns if c not in ("_pane", "_own")]
-    return grouped.select(*kept, void, F.lit(0).cast("bigint").alias("_seq"))
+    stamp = F.greatest(F.col("_pane"), now).alias("_ts")
+    return grouped.select(*kept, void, stamp, F.lit(0).cast("bigint").alias("_seq"))
 
 
 def _passed(panes: Panes) -> Iterator[Column]:

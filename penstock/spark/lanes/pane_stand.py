@@ -15,8 +15,8 @@ class PaneStand:
     """The panes of one entry's rows; `late` counts the late rows among them; `first` says that the entry's rows are
     counted by these panes, if others stand for them too.
 
-    A pane is given on once progress has passed its first row. Its other rows may lie further on: no window that holds
-    them can have ended before, since no bound of a window cuts a pane.
+    A pane is given on once progress has passed its stamp. Its rows may lie further on: no window that holds them can
+    have ended before, since no bound of a window cuts a pane.
     """
 
     def __init__(self, panes: Panes, late: str) -> None:

@@ -27,16 +27,20 @@ PROFILED = -2
 """The entry of sampled rows that a filter at the gate has dropped: of them only the verdicts are looked at."""
 VERDICTS = "_verdicts"
 """The column of the filters' verdicts on sampled rows, NULL for others (see `penstock.spark.filters`)."""
-DEAD_LETTER = ("_stream", "_reason", "_raw", "_source", "_offset", "_arrival")
-"""What is kept of them."""
+LETTER = "_letter"
+"""The column of what is kept of them: stream, reason, text, source and offset."""
 
 
 def dead_letters(table: pa.Table) -> pa.Table | None:
     """The malformed rows in `table`; None where there are none."""
-    if "_reason" not in table.column_names:
+    if LETTER not in table.column_names:
         return None
-    dead = table.filter(pc.equal(table.column("_entry"), DEAD)).select(DEAD_LETTER)
-    return dead if dead.num_rows else None
+    dead = table.select([LETTER, "_arrival"]).filter(pc.equal(table.column("_entry"), DEAD))
+    if not dead.num_rows:
+        return None
+    letter = dead.column(LETTER).combine_chunks()
+    parts = dict(zip((f.name for f in letter.type), letter.flatten(), strict=True))
+    return pa.table({**parts, "_arrival": dead.column("_arrival")})
 
 
 def verdicts(table: pa.Table) -> dict[str, int]:
