@@ -180,7 +180,7 @@ class Script:
         """A query in parentheses: a relation, or a stream under a window of its own."""
         if self.one_in(3):
             text, columns = self.window_stream()
-            return f"({text}) {self.window([c for c, _ in columns if c != 'we'], False)}", columns
+            return f"({text}) {self.window([c for c, _ in columns], False)}", columns
         text, columns = self.select(depth)
         if not self.one_in(4):
             return f"({text})", columns
@@ -261,4 +261,4 @@ class Script:
         over_time = window.startswith("[Range") and " On " not in window
         where = f" WHERE {self.condition(columns)}" if self.one_in(3) else ""
         text, found = self.grouped(columns, f" FROM {name} {window}{where}", over_time or not where)
-        return text.replace("SELECT ", "SELECT window_end AS we, ", 1), [("we", "?"), *found]
+        return text.replace("SELECT ", "SELECT window_end AS we, ", 1), found
