@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 
 from benchmarks.figures.reporting import Row, at_least, at_most, row
 from benchmarks.figures.seamless_networks import bursty, complex_network, recorded, with_joins
-from benchmarks.figures.seamless_setup import PERIOD_S, TARGET_S, Run, Track
+from benchmarks.figures.seamless_setup import PERIOD_S, TARGET_S, Run, Track, in_parallel
 from penstock.control.controllers import Aurora, Controller, Ctrl, Seamless
 
 # Headrooms at which Aurora is tried, and CTRL's, as tuned on QN-flat.
-AURORA = (0.85, 0.88, 0.91, 0.93, 0.95, 0.97)
+AURORA = (0.88, 0.91, 0.94, 0.97)
+AURORA_IN_FULL = (0.8, 0.84, 0.88, 0.9, 0.91, 0.92, 0.93, 0.94, 0.95, 0.96, 0.97)
 CTRL = 0.97
 FIRST_HEADROOM = 0.8
 LEARNED_S = 3 * 30 * PERIOD_S
@@ -47,19 +47,13 @@ class Trial:
         return kinds[self.controller]()
 
 
-def tracks(trials: list[Trial]) -> list[Track]:
-    """All runs, two at a time."""
-    with ProcessPoolExecutor(2) as pool:
-        return list(pool.map(Trial.run, trials))
-
-
 def figure_4(full: bool, seed: int) -> list[Row]:
     """CTRL is blind on the network with joins and aggregates, SEaMLESS is not; QN-complex stands in table I."""
     seconds = 420.0 if full else 140.0
     schemes = (("SEaMLESS", FIRST_HEADROOM), ("CTRL", CTRL), ("CTRL", 0.8))
     trials = [Trial("joins", "bursty", name, headroom, seconds, seed) for name, headroom in schemes]
     rows = []
-    for trial, track in zip(trials, tracks(trials), strict=True):
+    for trial, track in zip(trials, in_parallel(Trial.run, trials), strict=True):
         name = f"figure 4 joins and aggregates, {trial.controller} at {trial.headroom}:"
         most, mean = track.violations()
         rows += [row(f"{name} max violation", most, "s"), row(f"{name} average violation", mean, "s"),
@@ -85,10 +79,11 @@ def table_1(full: bool, seed: int) -> list[Row]:
 
 def _compared(arrivals: str, full: bool, seed: int) -> Iterator[Row]:
     """SEaMLESS, CTRL, and Aurora at several headrooms."""
-    seconds = 420.0 if full else 140.0
-    schemes = [("SEaMLESS", FIRST_HEADROOM), ("CTRL", CTRL), *(("Aurora", h) for h in AURORA)]
+    seconds = 420.0 if full else 100.0
+    headrooms = AURORA_IN_FULL if full else AURORA
+    schemes = [("SEaMLESS", FIRST_HEADROOM), ("CTRL", CTRL), *(("Aurora", h) for h in headrooms)]
     trials = [Trial("QN-complex", arrivals, name, headroom, seconds, seed) for name, headroom in schemes]
-    found = tracks(trials)
+    found = in_parallel(Trial.run, trials)
     for trial, track in zip(trials, found, strict=True):
         name = f"table I {arrivals}, {trial.controller} {'auto' if trial.controller == 'SEaMLESS' else trial.headroom}:"
         most, mean = track.violations()

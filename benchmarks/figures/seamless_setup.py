@@ -7,8 +7,11 @@ jobs run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import multiprocessing
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 
@@ -36,8 +39,10 @@ SECOND_US = 1_000_000
 # Values of the stream's one column lie below this.
 LARGEST = 1 << 30
 # Parts of a control period after which what has come goes in.
-QUANTA = 20
+QUANTA = 10
 Share = Callable[[float], float]
+Given = TypeVar("Given")
+Found = TypeVar("Found")
 
 
 def alone(now: float) -> float:
@@ -45,9 +50,15 @@ def alone(now: float) -> float:
     return SYSTEM
 
 
-def background(now: float) -> float:
-    """Background jobs take half of the processor from 100 s on (Pham V-A1)."""
-    return SYSTEM if now < 100 else SYSTEM / 2
+def taken_from(step_s: float) -> Share:
+    """Background jobs take half of the processor from `step_s` on (Pham V-A1: 100 s)."""
+    return lambda now: SYSTEM if now < step_s else SYSTEM / 2
+
+
+def in_parallel(work: Callable[[Given], Found], given: Sequence[Given]) -> list[Found]:
+    """The results of `work`, two at a time."""
+    with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as pool:
+        return list(pool.map(work, given))
 
 
 @dataclass(frozen=True, slots=True)

@@ -177,13 +177,15 @@ class Peer:
         return self._refresh(now)
 
     def _acknowledged(self, message: Ack) -> list[Message]:
-        """The parent says what it holds: forget older images; if it lacks the newest, send that."""
+        """The parent says what it holds: forget older images; if it lacks the newest, send that.
+
+        A version that is forgotten here may come late, or from a parent that restarted and was reached by an old table:
+        it gets the whole table, which does no harm in the first case.
+        """
         version = message.version
         if version is not None and version.epoch > self.epoch:
             self.epoch = version.epoch + 1
         if version is None or version.epoch != self.epoch or version.number not in self.images:
-            if version is not None and version.epoch == self.epoch and version.number < (self.acked or 0):
-                return []
             self.acked = None
         elif self.acked is None or version.number >= self.acked:
             self.acked = version.number

@@ -257,6 +257,20 @@ def test_a_node_that_leaves_and_comes_back_outdoes_its_own_late_messages():
     assert_same(parent.fit, node_fits(exchange.topology, 0.0)["A"])
 
 
+def test_a_parent_that_restarts_and_gets_an_old_table_is_sent_the_new_one():
+    """Its former self has acknowledged the new table; the old one, late, is all that reaches it now."""
+    exchange = settled(figure_5_1())
+    exchange.peers["A"] = exchange.peers["A"].restarted(0.0)
+    (old,) = [m for m in exchange.peers["B"].receive(Ack("A", "B", None), 0.0) if isinstance(m, Table)]
+    exchange.peers["A"].receive(old, 0.0)
+    exchange.change(figure_5_1(costs_b=(3.0, 2.0)))
+    exchange.settle()
+    exchange.peers["A"] = exchange.peers["A"].restarted(0.0)
+    exchange.peers["A"].receive(old, exchange.now)
+    exchange.settle(beats=2)
+    assert_same(exchange.peers["A"].fit, node_fits(exchange.topology, 0.0)["A"])
+
+
 def test_an_older_beat_is_no_sign_of_life():
     exchange = settled(figure_5_1(), silence_s=3.0)
     parent = exchange.peers["A"]
