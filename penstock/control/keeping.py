@@ -12,6 +12,7 @@ from typing import Final
 from penstock.plan.running import Plan
 from penstock.shed.policy import Policy, Shedding
 from penstock.shed.shutting_down import costliest, cuts, of, only
+from penstock.shed.window_shedding import WindowShedding
 from penstock.stats.load import LoadModel
 
 TOLERATED: Final = 0.02
@@ -28,6 +29,10 @@ class Keeper:
     policy: Policy
     shut_down: tuple[str, ...] = ()
     _short: int = field(default=0)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.policy, WindowShedding):
+            self.policy = self.policy.patient()
 
     def place(self, plan: Plan, load: LoadModel, excess: float) -> Shedding:
         """The drops under which `excess` processor-seconds a second less are needed."""

@@ -26,7 +26,7 @@ class AutoShedding:
     name = "auto"
 
     def __init__(self, seed: int = 0) -> None:
-        windows = WindowShedding(seed, bounded_alone=True)
+        windows = WindowShedding(seed, bounded_alone=True, shuts=False)
         self._parts: tuple[Policy, ...] = (Sampling(seed), SemanticShedding(seed), windows)
 
     def shed(self, plan: Plan, load: LoadModel, excess: float) -> Shedding:

@@ -72,13 +72,19 @@ class Cover:
 
 
 class WindowShedding:
-    """`bounded_alone`: only queries that bound their gaps lose windows, and none is shut down."""
+    """`bounded_alone`: only queries that bound their gaps lose windows; `shuts`: where that is not enough, queries are
+    shut down at once."""
 
     name = "window"
 
-    def __init__(self, seed: int = 0, bounded_alone: bool = False) -> None:
+    def __init__(self, seed: int = 0, bounded_alone: bool = False, shuts: bool = True) -> None:
         self._seed = seed
         self._bounded_alone = bounded_alone
+        self._shuts = shuts
+
+    def patient(self) -> WindowShedding:
+        """The same for who shuts queries down himself, when the excess stays too large for long."""
+        return WindowShedding(self._seed, self._bounded_alone, shuts=False)
 
     def shed(self, plan: Plan, load: LoadModel, excess: float) -> Shedding:
         """See `penstock.shed.policy.Policy`."""
@@ -87,7 +93,7 @@ class WindowShedding:
         declared = {q.name: qos(q) for q in plan.network.queries}
         gone: tuple[str, ...] = ()
         made = self._without(load, declared, excess, gone)
-        while made.shortfall > ENOUGH * excess and not self._bounded_alone:
+        while made.shortfall > ENOUGH * excess and self._shuts:
             victim = costliest(load, gone, {name for name, q in declared.items() if q.max_gap is not None})
             if victim is None:
                 break
