@@ -16,6 +16,7 @@ STYLE: Final = (
     "text{font:12px ui-monospace,Menlo,Consolas,monospace;fill:#1b2733}.title{font-size:14px;font-weight:600}"
     ".axis{stroke:#8fa0ae;stroke-width:1}.grid{stroke:#dfe6ec;stroke-width:1}path{fill:none;stroke-width:1.8}"
 )
+_XML: Final = 'xmlns="http://www.w3.org/2000/svg"'
 Point = tuple[float, float]
 
 
@@ -50,8 +51,7 @@ def chart(title: str, unit: str, lines: Sequence[Line], top: float | None = None
         parts.append(_path(line, last, high))
         parts.append(f'<text x="{WIDTH - 14}" y="{18 + 15 * number}" text-anchor="end" '
                      f'style="fill:{line.colour}">{escape(line.name)}</text>')  # fmt: skip
-    inside = "".join(parts)
-    return f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}"><style>{STYLE}</style>{inside}</svg>'
+    return f'<svg {_XML} viewBox="0 0 {WIDTH} {HEIGHT}"><style>{STYLE}</style>{"".join(parts)}</svg>'
 
 
 def _x(value: float, last: float) -> float:
@@ -72,8 +72,8 @@ def stacked(charts: Sequence[str]) -> str:
     """Several charts below each other as one picture."""
     parts = [c.replace("<svg ", f'<svg y="{i * HEIGHT}" width="{WIDTH}" height="{HEIGHT}" ', 1)
              for i, c in enumerate(charts)]  # fmt: skip
-    size = f'viewBox="0 0 {WIDTH} {HEIGHT * len(charts)}"'
-    return f'<svg xmlns="http://www.w3.org/2000/svg" {size}><rect width="100%" height="100%" fill="#fff"/>{"".join(parts)}</svg>'
+    whole = f'<rect width="100%" height="100%" fill="#fff"/>{"".join(parts)}'
+    return f'<svg {_XML} viewBox="0 0 {WIDTH} {HEIGHT * len(charts)}">{whole}</svg>'
 
 
 def page(title: str, facts: Sequence[tuple[str, str, str]], heads: tuple[str, str, str], charts: Sequence[str]) -> str:

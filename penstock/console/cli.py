@@ -186,6 +186,17 @@ def plan(
 
 
 @app.command()
+def demo(
+    report: Annotated[Path, typer.Option(metavar="FILE", help="Where the report goes.")] = Path("penstock-demo.html"),
+    picture: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the plots as SVG, too.")] = None,
+) -> None:
+    """Overload this machine, without and with shedding, in about a minute; leave a report with plots."""
+    from penstock.console.demo import run_demo
+
+    run_demo(report, picture)
+
+
+@app.command()
 def bench(
     name: Annotated[str | None, typer.Argument(help="lane, distributed, ...; all of them when left out.")] = None,
     json_file: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the figures as JSON.")] = None,
