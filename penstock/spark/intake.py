@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 from typing import Final
@@ -22,6 +22,8 @@ COLD: Final = 2
 """Batches that begin a run: they load code, and say nothing about the next ones."""
 FLOORS: Final = 9
 """Batches of which the floor is the median."""
+SKEWED: Final = 1.0
+"""So many targets stale is not chance any more."""
 GAPS: Final = 16
 """Pauses between batches that are remembered. The shortest is what Spark needs; the others also waited for rows."""
 LONG: Final = 2.0
@@ -40,6 +42,7 @@ class Intake:
     _floors: deque[float] = field(default_factory=lambda: deque(maxlen=FLOORS))
     _stale: deque[float] = field(default_factory=lambda: deque(maxlen=FLOORS))
     _now_us: int = 0
+    _said: set[str] = field(default_factory=set)
     _gaps: deque[float] = field(default_factory=lambda: deque(maxlen=GAPS))
 
     def coming(self, rows: DataFrame, resumed: bool) -> Coming:
@@ -51,7 +54,9 @@ class Intake:
         self._formed_s = now_s
         now_us = time.time_ns() // 1000
         self._now_us = now_us
-        lead_s, stale_s = min(self._gaps, default=0.0), median(self._stale) if self._stale else 0.0
+        lead_s = min(self._gaps, default=0.0)
+        stale_s = max(0.0, median(self._stale) - self.skew_s) if self._stale else 0.0
+        now_us -= round(self.skew_s * 1e6)
         young = self._young(rows, now_us) if gathered_s > LONG * self.target_s else None
         return Coming(
             now_s=now_s, now_us=now_us, rows=self.sizes.of(rows), gathered_s=gathered_s,
@@ -66,7 +71,36 @@ class Intake:
 
     def arrived(self, latest_us: int) -> None:
         """The youngest row of the batch has come at this time: how stale a batch is when it begins."""
-        self._stale.append(max(0.0, (self._now_us - latest_us) / 1e6))
+        self._stale.append((self._now_us - latest_us) / 1e6)
+
+    @property
+    def skew_s(self) -> float:
+        """How far the source's clock is behind this machine's: what every one of the last batches was stale by, where
+        that is more than a clock and a batch can differ by chance. A backlog is stale too, but less from batch to
+        batch."""
+        if len(self._stale) < FLOORS:
+            return 0.0
+        low, high = min(self._stale), max(self._stale)
+        apart = SKEWED * self.target_s
+        return low if (low > apart or high < -apart) and high - low < apart else 0.0
+
+    def notices(self) -> Iterator[str]:
+        """What whoever runs this has to know, each once."""
+        least_s = min(self._gaps, default=0.0) + 2 * self.floor_s
+        if len(self._floors) == FLOORS and least_s > self.target_s:
+            yield from self._once(
+                f"a delay of {self.target_s:g} s is below what this system reaches without any load: {least_s:.2g} s"
+            )
+        if self.skew_s:
+            behind = "behind" if self.skew_s > 0 else "ahead of"
+            yield from self._once(f"the source's clock is {abs(self.skew_s):.1f} s {behind} this machine's: "
+                                  "rows count as arrived by that much later")  # fmt: skip
+
+    def _once(self, text: str) -> Iterator[str]:
+        kind = text.split()[0]
+        if kind not in self._said:
+            self._said.add(kind)
+            yield text
 
     def done(self, rows: Mapping[str, int], took_s: float, lanes_s: float) -> None:
         """The batch is over: what it had, how long it took, and how long the lanes' operators did."""

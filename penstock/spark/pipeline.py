@@ -184,6 +184,9 @@ class Pipeline:
                 self._intake.more(sum(seconds.values()) - seconds["lanes"])
             else:
                 self._intake.done(came, sum(seconds.values()), seconds["lanes"])
+                self.steering.skew_us = round(self._intake.skew_s * 1e6)
+                for notice in self._intake.notices():
+                    self.steering.say(notice)
 
     def _loaded(self, number: int) -> DataFrame | None:
         """The rows of loaded relations for the queries whose first batch this is."""

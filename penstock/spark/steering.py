@@ -6,6 +6,7 @@ A mode may be switched while the run goes: by `mode`, or by a file `mode` in the
 
 from __future__ import annotations
 
+import sys
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
@@ -84,6 +85,7 @@ class Steering:
         self._changed = 0
         self._shut: dict[Location, tuple[tuple[object, ...], tuple[int, int]]] = {}
         self._latest = Snapshot(0, 0.0)
+        self.skew_us = 0
         self.mode = mode
 
     @property
@@ -113,6 +115,11 @@ class Steering:
         before = len(self.loop.log)
         self.loop.foresee(coming, self._latest)
         self._tell(before)
+
+    def say(self, notice: str) -> None:
+        """Tells the event log and whoever started the run."""
+        self.events.note("notice", text=notice)
+        print(f"penstock: {notice}", file=sys.stderr)
 
     def resume(self, written: str) -> None:
         """Goes on with the plan of the last batch before a restart."""
@@ -151,7 +158,7 @@ class Steering:
     def after(self, done: Done) -> Snapshot:
         """Counts a batch and lets the loop choose the next plan."""
         divided = self.divided(done.record.plan)
-        delays = delays_of(done.attempts, time.time_ns() // 1000) if done.timed else ()
+        delays = delays_of(done.attempts, time.time_ns() // 1000 - self.skew_us) if done.timed else ()
         self._totals.add(done.attempts)
         self._hear(divided.plan, done.attempts)
         if done.gate is not None:

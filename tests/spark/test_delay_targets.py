@@ -19,10 +19,10 @@ from penstock.plan.drops import AgeDrop, Location
 from penstock.plan.nodes import Source
 from penstock.plan.rewrites import optimize
 from penstock.plan.running import Plan
-from penstock.spark.intake import latest
+from penstock.spark.intake import Intake, latest
 from penstock.spark.pipeline import BatchReport
 from penstock.spark.run import Run, RunOptions
-from penstock.spark.sizes import _numbers
+from penstock.spark.sizes import Sizes, _numbers
 from penstock.spark.stages import staged
 from penstock.testing import evaluate
 
@@ -138,3 +138,34 @@ def test_the_instants_of_a_batch_are_answered_in_it() -> None:
     script = "CREATE STREAM s (a INT); CREATE QUERY q AS SELECT a FROM s WHERE a > 0"
     events = [("s", i, {"a": i}) for i in range(1, 50)]
     assert len(evaluate(script, events, engine="spark", batches=7)["q"]) == 49
+
+
+def intake(target_s: float = 2.0) -> Intake:
+    return Intake(Sizes(None, None, "q", ()), target_s)  # type: ignore[arg-type]
+
+
+def test_a_source_whose_clock_is_off_is_told_from_a_backlog_and_said_once() -> None:
+    steady, backlog, ahead = intake(), intake(), intake()
+    for i in range(9):
+        for each, stale_s in ((steady, 3600.2 + 0.1 * i), (backlog, 40.0 - 4 * i), (ahead, -30.0)):
+            each._now_us = 10_000_000_000
+            each.arrived(10_000_000_000 - round(stale_s * 1e6))
+    assert steady.skew_s == pytest.approx(3600.2) and ahead.skew_s == pytest.approx(-30)
+    assert backlog.skew_s == 0
+    (said,) = steady.notices()
+    assert "3600.2 s behind" in said
+    assert not list(steady.notices()) and not list(backlog.notices())
+    assert "ahead of" in next(ahead.notices())
+
+
+def test_a_target_that_an_idle_system_does_not_reach_is_said_with_what_it_reaches() -> None:
+    slow = intake(0.05)
+    for _ in range(12):
+        slow.done({}, 0.14, 0.02)
+    (said,) = slow.notices()
+    assert "0.05 s is below" in said and "0.24 s" in said
+    fast = intake(2.0)
+    for _ in range(12):
+        fast.done({}, 0.14, 0.02)
+    assert not list(fast.notices())
+    assert fast.floor_s == pytest.approx(0.12)

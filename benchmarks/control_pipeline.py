@@ -1,0 +1,117 @@
+"""Delay targets in the real pipeline: bursts of 1.2 to 10 times the measured capacity, D = 2 s (`--full`: 1 s, 5 s too).
+
+The work is that of `penstock demo`: a Python function row by row, a regular expression, a join with a relation. The
+capacity is what the same query works off, unshed, from a source that delivers more than any machine can.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from penstock.console.demo import MEASURED, late_p99
+from penstock.console.overload import Seen, capacity, overloaded
+
+LIMITS: Final = (
+    "response times are those of whole batches: a batch's 99th percentile stands for its results",
+    "the rows that a batch kept are counted in the second in which it was done",
+)
+CALM_S: Final = 5.0
+SHORT_S: Final = 40.0
+LONG_S: Final = 120.0
+SETTLING_S: Final = 10.0
+AFTER_S: Final = 10.0
+FACTORS: Final = ((1.2, 0.93), (2.0, 0.93), (4.0, 0.93), (10.0, 0.85))
+Figure = dict[str, Any]
+
+
+def figures(full: bool, seed: int) -> Iterator[Figure]:
+    """All figures: of each burst its p99, what was delivered, and how long shedding outlived it."""
+    burst_s = LONG_S if full else SHORT_S
+    with tempfile.TemporaryDirectory(prefix="penstock-control-") as folder:
+        place = Path(folder)
+        rate = capacity(overloaded(place / "capacity", MEASURED, None, _nobody, 0.0, seed))
+        yield _figure("capacity of the measured query", rate, "rows/s", 20_000.0, rate <= 20_000)
+        for factor, least in FACTORS:
+            yield from _burst(place, rate, factor, 2.0, burst_s, seed, least)
+        yield from _below(place, rate, burst_s, seed)
+        yield from _competing(place, rate, burst_s, seed)
+        for delay_s in (1.0, 5.0) if full else ():
+            yield from _burst(place, rate, 2.0, delay_s, burst_s, seed, 0.93)
+
+
+def _burst(place: Path, rate: float, factor: float, delay_s: float, burst_s: float, seed: int,
+           least: float) -> Iterator[Figure]:  # fmt: skip
+    calm = 0.3 * rate
+    phases = ((CALM_S, calm), (burst_s, factor * rate), (AFTER_S, calm))
+    seen = overloaded(place / "burst", phases, delay_s, _nobody, 1.0, seed)
+    about = f"{factor:g} times capacity, D = {delay_s:g} s: "
+    start_s, end_s = CALM_S + SETTLING_S, CALM_S + burst_s
+    yield from _kept_in_time(about, seen, start_s, end_s, delay_s)
+    delivered = _kept(seen, start_s, end_s) / rate
+    yield _figure(about + "delivered load", delivered, "of capacity", least, delivered >= least)
+    last = max((s.at_s for s in seen if s.kept < s.came and s.at_s > end_s), default=end_s)
+    yield _figure(about + "shedding after the burst", last - end_s, "s", 5.0, last - end_s <= 5)
+
+
+def _below(place: Path, rate: float, burst_s: float, seed: int) -> Iterator[Figure]:
+    seen = overloaded(place / "below", ((CALM_S, 0.3 * rate), (burst_s, 0.8 * rate)), 2.0, _nobody, 1.0, seed)
+    chosen = [s for s in seen if s.at_s > CALM_S]
+    shed = 1 - sum(s.kept for s in chosen) / max(1, sum(s.came for s in chosen))
+    yield _figure("0.8 times capacity: shed", shed, "of the rows", 0.001, shed <= 0.001)
+
+
+def _competing(place: Path, rate: float, burst_s: float, seed: int) -> Iterator[Figure]:
+    """A process takes one of the cores from the middle of the burst on."""
+    phases = ((CALM_S, 0.3 * rate), (burst_s, 2 * rate))
+    half_s = CALM_S + burst_s / 2
+    with _rival() as starts:
+        seen = overloaded(place / "rival", phases, 2.0, lambda s: starts(s.at_s >= half_s), 1.0, seed)
+    about = "2 times capacity beside a process that takes a core: "
+    yield from _kept_in_time(about, seen, half_s + SETTLING_S, CALM_S + burst_s, 2.0)
+
+
+@contextmanager
+def _rival() -> Iterator[Any]:
+    """Something that starts a busy process once, when it is first told to."""
+    running: list[subprocess.Popen[bytes]] = []
+
+    def starts(now: bool) -> None:
+        if now and not running:
+            running.append(subprocess.Popen([sys.executable, "-c", "while True: pass"]))
+
+    try:
+        yield starts
+    finally:
+        for process in running:
+            process.kill()
+            process.wait()
+
+
+def _kept_in_time(about: str, seen: Sequence[Seen], start_s: float, end_s: float, delay_s: float) -> Iterator[Figure]:
+    p99_s = late_p99(seen, start_s, end_s)
+    value = float("inf") if p99_s is None else p99_s
+    yield _figure(about + "p99 of response times", value, "s", delay_s, value <= delay_s)
+
+
+def _kept(seen: Sequence[Seen], start_s: float, end_s: float) -> float:
+    """Rows a second that were kept between two instants, between the ends of batches."""
+    inside = [s for s in seen if start_s <= s.at_s <= end_s]
+    if len(inside) < 2:
+        return 0.0
+    return sum(s.kept for s in inside[1:]) / (inside[-1].at_s - inside[0].at_s)
+
+
+def _figure(name: str, value: float, unit: str, bar: float | None, holds: bool) -> Figure:
+    checked = "rows in = kept + dropped in every batch"
+    return {"name": name, "value": value, "unit": unit, "spread": None, "bar": bar, "holds": holds,
+            "checked_against": checked}  # fmt: skip
+
+
+def _nobody(seen: Seen) -> None:
+    """Nobody looks on."""
