@@ -1,4 +1,4 @@
-"""Delay targets in the real pipeline: bursts of 1.2 to 10 times the measured capacity, D = 2 s (`--full`: 1 s, 5 s too).
+"""Delay targets in the real pipeline: bursts of 1.2 to 10 times the measured capacity, at D = 2 s (in full: 1 and 5 s).
 
 The work is that of `penstock demo`: a Python function row by row, a regular expression, a join with a relation. The
 capacity is what the same query works off, unshed, from a source that delivers more than any machine can.
