@@ -76,7 +76,7 @@ def test_a_job_with_a_join_and_a_group_by_sheds_and_counts(spark: SparkSession, 
     def totals(rows: DataFrame, batch: int) -> None:
         joined = rows.join(names, "customer", "left").groupBy("name").agg(F.sum("_weight"), F.count("*").alias("n"))
         taken.append(sum(r["n"] for r in joined.collect()))
-        time.sleep(taken[-1] * 100e-6)
+        time.sleep(taken[-1] * 80e-6)
 
     stream = spark.readStream.format("rate").option("rowsPerSecond", 40_000).load()
     named = stream.select((F.col("value") % 5).alias("id"), F.lit("heavy").alias("customer"),

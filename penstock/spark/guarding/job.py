@@ -24,6 +24,7 @@ from typing import Any, Final
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
+from penstock.control.ahead import COLD_ROWS
 from penstock.control.ahead import level as rounded
 from penstock.control.controllers import MISSING, Reading, Safe, controller
 from penstock.control.loop import MODES
@@ -128,7 +129,7 @@ class Guard:
         self._began_s, self._waited_s = began_s, gathered_s
         if self.mode == "off" or not came or self._cost_s == 0:
             self._expected_s = MISSING
-            return 1.0
+            return 1.0 if self.mode == "off" or came <= COLD_ROWS else COLD_ROWS / came
         load = came * self._cost_s / gathered_s
         amount = self._controller.step(Reading(
             now_s=began_s, period_s=gathered_s, input_load=load, queued_load=load * gathered_s, target_s=self.target_s,
