@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
 
 from penstock.cql import compile_script
 from penstock.lane import reference
@@ -18,7 +19,8 @@ from penstock.plan.network import Network
 from penstock.plan.nodes import WindowAggregate
 from penstock.plan.types import parse_type
 from penstock.settings import Settings
-from penstock.spark import kit
+from penstock.spark import kit, pipeline
+from penstock.spark.lanes.exchange import Shuffle
 from penstock.spark.panes import readers
 from penstock.spark.stages import staged
 from tests.law.compare import difference
@@ -92,6 +94,17 @@ def test_with_panes_and_without(script: str, late: str, largest: float) -> None:
     rows_in = [sum(o.rows_in for o in outcome.log[-1].operators if isinstance(o.node, WindowAggregate))
                for outcome in (with_panes, without)]  # fmt: skip
     assert rows_in[0] == rows_in[1] > 0
+
+
+def test_panes_over_sparks_own_exchange(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    network = compile_script(STREAM.format(late="KEEP") + TWO_GROUPS)
+    given = arrivals(7, 120)
+    by_hand = run(network, given, 60, NEVER).elements
+    monkeypatch.setattr(pipeline, "exchange", lambda session, lanes: Shuffle(spark, lanes))
+    shuffled = run(network, given, 60, ALWAYS).elements
+    for query in network.queries:
+        apart = difference(shuffled[query.name], by_hand[query.name], given)
+        assert not apart, f"{query.name}, shuffled panes less rows by hand: {apart}"
 
 
 @pytest.mark.usefixtures("spark")

@@ -18,7 +18,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES, ROWS = 12, 400
-KINDS = {"sums": "parquet", "pairs": "parquet", "again": "json", "words": "json"}
+KINDS = {"sums": "parquet", "pairs": "parquet", "again": "parquet", "words": "json"}
 SCRIPT = """
 CREATE STREAM p (ts TIMESTAMP, k INT, v DOUBLE) TIMESTAMP BY ts
   FROM parquet OPTIONS (path = 'in/p', maxFilesPerTrigger = 1);
@@ -32,7 +32,7 @@ CREATE QUERY pairs AS
   INTO parquet OPTIONS (path = 'out/pairs');
 CREATE QUERY again AS
   SELECT p.k, p.v, r.w FROM p [Range 300 Milliseconds], r [Rows 50] WHERE p.k = r.k
-  INTO json OPTIONS (path = 'out/again');
+  INTO parquet OPTIONS (path = 'out/again');
 CREATE QUERY words AS
   SELECT w, count(*) AS n FROM (SELECT r.w AS w FROM p [Range 1 Second], r [Range 1 Second] WHERE p.k = r.k) GROUP BY w
   INTO json OPTIONS (path = 'out/words');
