@@ -54,8 +54,8 @@ def _aggregated(rows: DataFrame, panes: Panes, progress: Mapping[str, int], drop
 
 
 def _grouped(rows: DataFrame, panes: Panes, counted: Column | None, dead: bool, now: Column) -> DataFrame:
-    """`counted` are the rows that count (None: all); all others together are one void pane. A pane is stamped with its
-    beginning, or with the progress `now` where that lies within."""
+    """`counted` are the rows that count (None: all); all others together are one void pane, of which no result is
+    looked at. A pane is stamped with its beginning, or with the progress `now` where that lies within."""
     if counted is not None:
         rows = rows.withColumn("_counted", counted)
         counted = F.col("_counted")
@@ -65,7 +65,7 @@ def _grouped(rows: DataFrame, panes: Panes, counted: Column | None, dead: bool, 
     own = _own_pane(panes, counted)
     letter = [F.col(LETTER)] if dead else []
     grouping = [entry.alias("_entry"), F.col("_lane"), pane, *keys, *([] if own is None else [own]), *letter]
-    results = [c for i, part in enumerate(panes.parts) for c in _results(panes, i, part, counted)]
+    results = [c for i, part in enumerate(panes.parts) for c in _results(panes, i, part)]
     grouped = rows.groupBy(*grouping).agg(
         F.min("_arrival").alias("_arrival"),
         *results,
@@ -122,17 +122,16 @@ def _large(value: Column) -> Column:
     return (F.abs(value) > LARGE) & ~F.isnan(value)
 
 
-def _results(panes: Panes, number: int, part: Part, counted: Column | None) -> Iterator[Column]:
-    made = _partial(panes, part, counted)
-    for j, column in enumerate(made):
+def _results(panes: Panes, number: int, part: Part) -> Iterator[Column]:
+    for j, column in enumerate(_partial(panes, part)):
         yield column.alias(_out(panes, f"p{number}.{j}"))
 
 
-def _partial(panes: Panes, part: Part, counted: Column | None) -> list[Column]:
+def _partial(panes: Panes, part: Part) -> list[Column]:
     """The columns of a partial result, as `aggregates.make.partial_types` lists them."""
     if part.column is None:
-        return [F.count(_if(counted, F.lit(1)))]
-    value = _if(counted, _column(panes, part.column))
+        return [F.count(F.lit(1))]
+    value = _column(panes, part.column)
     match part.kind:
         case "count":
             return [F.count(value)]
