@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from penstock.errors import PenstockError, unknown
 
-NAMES: Final = ("lane", "spark", "shedding", "control", "distributed")
+NAMES: Final = ("lane", "spark", "shedding", "control", "filters", "distributed")
 ROOT: Final = Path(__file__).resolve().parents[2]
 Figure = dict[str, Any]
 

@@ -94,6 +94,46 @@ class FilterChain:
         start, stop = run
         if stop - start == len(train):
             return self._watched(train, None)
+        if any(self.protectors):
+            return self._in_pieces(train, start, stop)
+        try:
+            return self._beside(train, start, stop)
+        except SetAside:
+            return self._in_pieces(train, start, stop)
+
+    def _beside(self, train: Train, start: int, stop: int) -> Array:
+        """A run in a long train: the verdicts on rows of the run that are left are those of the whole train, and each
+        filter is asked about the others right after, while what it reads is at hand."""
+        run, rows = _Run(start, stop), None
+        seconds, seen = np.zeros(len(self.tests)), np.zeros(len(self.tests))
+        for i in self.order:
+            dead = run.wanted(self.profiling.what, i)  # type: ignore[union-attr]
+            started = time.perf_counter()
+            part = train if rows is None else train.take(rows)
+            mask = self._or_back(i, part)
+            others = self._or_back(i, train.take(dead)) if len(dead) else mask[:0]
+            seconds[i], seen[i] = time.perf_counter() - started, len(part) + len(dead)
+            run.say(i, rows, mask, dead, others)
+            passed = mask.nonzero()[0]
+            rows = passed if rows is None else rows[passed]
+        if self._warm:
+            self._seconds += seconds
+            self._rows += seen
+        self._warm = True
+        self._bits.append(run.bits[run.bits != 0])
+        self._sampled += stop - start
+        return np.arange(len(train)) if rows is None else rows
+
+    def _or_back(self, i: int, train: Train) -> Array:
+        """Filter `i` on these rows; where it raises, nothing of it counts: all will be asked again, run by run."""
+        try:
+            return np.broadcast_to(self.tests[i](train), len(train))
+        except SetAside as failure:
+            self._uncount(failure, _counted(train.take(failure.rows)))  # type: ignore[arg-type]
+            raise
+
+    def _in_pieces(self, train: Train, start: int, stop: int) -> Array:
+        """The same where a filter raises, or might."""
         watched = self._watched(train.slice(start, stop), None)
         kept = [self._between(train, 0, start), watched + start, self._between(train, stop, len(train))]
         return np.concatenate(kept)
@@ -152,20 +192,49 @@ class FilterChain:
     def _watched(self, train: Train, sampled: Array | None) -> Array:
         """The rows that pass; the verdicts on the rows at `sampled` (None: all) are recorded."""
         assert self.profiling is not None
+        if sampled is None and self.profiling.what == ALL and not any(self.protectors):
+            return self._all_asked(train)
+        return self._one_by_one(train, sampled)
+
+    def _one_by_one(self, train: Train, sampled: Array | None) -> Array:
+        assert self.profiling is not None
         watch = _Watch(len(train), sampled, self.profiling.what)
         for place, i in enumerate(self.order):
             rows = watch.wanted(i, self.protectors[i])
             if len(rows):
-                started = time.thread_time()
+                started = time.perf_counter()
                 mask = self._verdicts(i, train, rows, watch, self.order[:place])
                 if self._warm:
-                    self._seconds[i] += time.thread_time() - started
+                    self._seconds[i] += time.perf_counter() - started
                     self._rows[i] += len(rows)
                 watch.say(i, rows, mask)
         self._warm = True
         self._bits.append(watch.dropped())
         self._sampled += len(train) if sampled is None else len(sampled)
         return np.flatnonzero(watch.alive)
+
+    def _all_asked(self, train: Train) -> Array:
+        """The same where every filter is asked about every row, and none can raise on what another one drops: in few
+        steps, since runs are short."""
+        bits = np.zeros(len(train), np.int64)
+        times = np.zeros(len(self.tests))
+        try:
+            for i in self.order:
+                started = time.perf_counter()
+                mask = self.tests[i](train)
+                times[i] = time.perf_counter() - started
+                bits |= np.left_shift(~mask, i, dtype=np.int64)
+        except SetAside as failure:
+            self._uncount(failure, _counted(train.take(failure.rows)))  # type: ignore[arg-type]
+            return self._one_by_one(train, None)
+        if self._warm:
+            self._seconds += times
+            self._rows += len(train)
+        self._warm = True
+        passed: Array = bits == 0
+        self._bits.append(bits[~passed])
+        self._sampled += len(train)
+        return np.flatnonzero(passed)
 
     def _verdicts(self, i: int, train: Train, rows: Array, watch: _Watch, before: Sequence[int]) -> Array:
         """Filter `i` on these rows; True for a row that it sets aside, which is taken out."""
@@ -185,6 +254,32 @@ class FilterChain:
             if others.any():
                 mask[others] = self._verdicts(i, train, rows[others], watch, before)
             return mask
+
+
+class _Run:
+    """Verdicts on the rows from `start` up to `stop` of a train: `bits`, and in `last` the rows dropped last."""
+
+    def __init__(self, start: int, stop: int) -> None:
+        self.start, self.stop = start, stop
+        self.bits = np.zeros(stop - start, np.int64)
+        self.last = _NOBODY
+
+    def wanted(self, what: str | int, i: int) -> Array:
+        """The dropped rows that filter `i` is asked about, too."""
+        if what in (ALL, i):
+            return self.bits.nonzero()[0] + self.start
+        return self.last + self.start if what == NEXT else _NOBODY
+
+    def say(self, i: int, rows: Array | None, mask: Array, dead: Array, others: Array) -> None:
+        """Records what filter `i` says of the rows that are left (None: of all), and of dropped ones."""
+        if rows is None:
+            self.last = (~mask[self.start : self.stop]).nonzero()[0]
+        else:
+            low, high = np.searchsorted(rows, (self.start, self.stop))
+            self.last = rows[low:high][~mask[low:high]] - self.start
+        if len(dead):
+            self.bits[dead - self.start] |= np.left_shift(~others, i, dtype=np.int64)
+        self.bits[self.last] = 1 << i
 
 
 class _Watch:

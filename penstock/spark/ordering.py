@@ -25,10 +25,11 @@ TRIES: Final = 20
 
 
 class Ordering:
-    """`filters` are those that the gate evaluates in the plan's order; none where no strategy orders filters."""
+    """`filters` are those that the gate evaluates in the plan's order; none where nothing orders filters."""
 
     def __init__(self, staged: Staged, loop: Loop) -> None:
-        ordering = any(isinstance(s, FilterOrders) for s in loop.strategies)
+        ordering = bool(loop.plan.orders) or any(isinstance(s, FilterOrders) for s in loop.strategies)
+        self._measures = bool(loop.strategies)
         self.filters = at_gate(staged) if ordering else ()
         self.costs: dict[Node, list[float]] = {}
         self._due = float("-inf")
@@ -41,7 +42,7 @@ class Ordering:
 
     def calibrate(self, rows: DataFrame) -> None:
         """Measures costs on a batch's rows as they leave the gate, where they are not known or have grown old."""
-        if not self.filters or time.monotonic() < self._due:
+        if not (self.filters and self._measures) or time.monotonic() < self._due:
             return
         found = {g.node: unit_costs(rows, g) for g in self.filters}
         self.costs |= {node: costs for node, costs in found.items() if costs is not None}
