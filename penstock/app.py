@@ -22,6 +22,7 @@ from penstock.plan.estimates import estimated
 from penstock.plan.network import Connector, Network, Query, RelationDefinition, StreamDefinition
 from penstock.plan.nodes import Source, Table
 from penstock.plan.schema import Schema
+from penstock.settings import Settings
 
 Value = str | int | float | bool
 
@@ -78,11 +79,20 @@ class App:
         checkpoint: str = "checkpoint",
         until_idle: bool = False,
         close: bool = False,
+        *,
+        dead_letters: str | None = None,
+        shedding: str = "on",
+        policy: str = "auto",
+        controller: str | None = None,
+        settings: Mapping[str, Value] | None = None,
     ) -> None:
-        """Runs the network on Spark, as `penstock run` does."""
+        """Runs the network on Spark, as `penstock run` does with the options of these names."""
         from penstock.spark.run import Run, RunOptions
 
-        options = RunOptions(master=master, checkpoint=checkpoint, until_idle=until_idle, close=close)
+        options = RunOptions(
+            master=master, checkpoint=checkpoint, until_idle=until_idle, close=close, dead_letters=dead_letters,
+            mode=shedding, shed={"policy": policy}, controller=controller, settings=Settings().changed(settings or {}),
+        )  # fmt: skip
         Run(self.network, options, lambda report: None).go()
 
     def _new(self, name: str, columns: str) -> Schema:
