@@ -4,6 +4,7 @@ its gap in a row; whatever the cuts and lanes, they drop the same."""
 from __future__ import annotations
 
 import os
+import pickle
 from collections.abc import Sequence
 
 import pytest
@@ -65,6 +66,25 @@ def check(case: Case, data: st.DataObject) -> None:
 @_LAW
 def test_windows_are_delivered_whole_and_no_gap_is_too_long(case: Case, data: st.DataObject) -> None:
     check(case, data)
+
+
+@given(cases(), st.data())
+@settings(_LAW, max_examples=25)
+def test_a_restart_changes_nothing(case: Case, data: st.DataObject) -> None:
+    """The state with what is owed to each group survives being written down and read again, after any batch."""
+    network, placed = case.network, data.draw(drops(case))
+    found = []
+    for restarts in (False, True):
+        lane = Lane(network, optimized=False)
+        lane.adopt(Plan(network).apply(SetDrops(placed)))
+        session = Session(Job(network, network.streams, (), case.given, 9), lane)
+        for batch in cuts(case.given, 9):
+            session.batch(batch)
+            if restarts:
+                session.engine = pickle.loads(pickle.dumps(session.engine))
+        session.end()
+        found.append({name: sorted(map(repr, elements)) for name, elements in session.outcome.elements.items()})
+    assert found[0] == found[1]
 
 
 @pytest.mark.slow
