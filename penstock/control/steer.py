@@ -73,11 +73,11 @@ def _plan(network: Network) -> Plan:
     return Plan(rewritten, watched=watched(rewritten))
 
 
-def _filters(network: Network, wishes: Wishes) -> list[Strategy]:
+def _filters(network: Network, wishes: Wishes, settings: Settings | None = None) -> list[Strategy]:
     """The re-optimizer of filter orders, where one was asked for and there is something to order."""
     if wishes.filters is None or known(wishes.filters) == OFF:
         return []
-    orders = FilterOrders.over(wishes.filters, network.nodes(), seed=wishes.seed)
+    orders = FilterOrders.over(wishes.filters, network.nodes(), settings, wishes.seed)
     return [orders] if orders.nodes else []
 
 
@@ -112,13 +112,13 @@ def steer_run(
     """The loop of a run whose control period is a micro-batch on `lanes` lanes; None where nothing changes in it. Delay
     targets are kept where somebody waits for the answers."""
     plan = _plan(network)
-    strategies = _filters(plan.network, wishes)
+    strategies = _filters(plan.network, wishes, settings)
     if waited_for and targets(network):
         promise = promised(network, wishes, lanes, settings)
         strategies.append(Ahead(promise, _controller(wishes, batches=True), newest=settings.backlog == "newest"))
     if not strategies:
         return None
-    loop = Loop(plan, strategies, ChangeGate())
+    loop = Loop(plan, strategies, ChangeGate(settings))
     loop.step(Snapshot(0, 0.0))
     return loop
 
