@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from benchmarks.figures import window_drop
+from benchmarks.figures import shedding_qos, window_drop
 from benchmarks.figures.reporting import Row
 
-PARTS = (window_drop,)
+PARTS = (shedding_qos, window_drop)
 LIMITS = tuple(text for part in PARTS for text in part.LIMITS)
 
 

@@ -1,8 +1,9 @@
 """Probes: the values of watched columns, counted from a sample of what leaves an operator.
 
-A probe looks at one row of `EVERY`, in strides over a train that is worth a look, so that a look costs a few
-microseconds and a row a few nanoseconds. Which rows depends on the trains alone: the same run counts the same. Of a
-relation the rows that enter are counted.
+All probes look together, in rounds: each at the first train that leaves its operator in a round, at some of its rows in
+even strides. Between rounds an operator does not know that it is watched. A round comes when the lane has worked for so
+long that it costs `BUDGET` of that at most, so that counting costs next to nothing however many columns are
+watched, and a run in virtual time counts the same each time. Of a relation the rows that enter are counted.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Final
 
 import numpy as np
 
+from penstock.lane.clock import Clock
 from penstock.lane.graph import Graph
 from penstock.lane.slot import Feed, Slot
 from penstock.operators.aggregates.make import as_doubles
@@ -22,41 +24,43 @@ from penstock.operators.columns.vector import Array, Vector, interned
 from penstock.plan.watched import Watched
 from penstock.stats.histograms import Histogram
 
-EVERY: Final = 16
-"""One row of so many is looked at ..."""
-FIRST: Final = 4096
-"""... after the first rows of a run, all of them, so that something is known early ..."""
-LOOK: Final = 256
-"""... and no look is for fewer rows than these: a look has a fixed cost."""
+FIRST: Final = 2048
+"""Rows that are looked at in the first round, so that something is known early ..."""
+LATER: Final = 512
+"""... and in later ones."""
+LOOK_S: Final = 1.5e-4
+"""What a look at one column costs, about."""
+BUDGET: Final = 0.004
+"""The share of a lane's time that looks may take."""
 
 
 class Probe:
-    """Counts the values of one node's watched columns."""
+    """Counts the values of one place's watched columns, when it is armed."""
 
-    __slots__ = ("_columns", "_credit", "_since", "spent_s")
+    __slots__ = ("_columns", "_place", "_represented", "spent_s")
 
-    def __init__(self, watched: Sequence[Watched], context: Context) -> None:
+    def __init__(self, place: Slot | Feed, watched: Sequence[Watched], context: Context) -> None:
+        self._place = place
         self._columns = [_Column(w, context) for w in watched]
-        self._credit = float(FIRST)
-        self._since = 0
+        self._represented = 0
         self.spent_s = 0.0
 
+    def arm(self) -> None:
+        """Lets it look at the next train."""
+        self._place.probe = self
+
     def __call__(self, train: Train) -> None:
-        """Looks at `train`, where it is time for a look."""
-        rows = len(train)
-        self._credit += rows / EVERY
-        self._since += rows
-        if self._credit < min(LOOK, rows):
-            return
+        """Looks at `train`; its sample stands for all rows since the last look."""
         started = thread_time()
-        looked = min(rows, int(self._credit))
-        self._credit -= looked
-        weight, self._since = self._since / looked, 0
+        self._place.probe = None
+        rows = len(train)
+        looked = min(rows, LATER if self._represented else FIRST)
         sample = train if looked == rows else train.take(np.arange(looked) * rows // looked)
         if not sample.insertions_only:
             sample = sample.where(sample.sign > 0)
+        stands_for, self._represented = self._place.rows_out - self._represented, self._place.rows_out
         for column in self._columns:
-            column.add(sample, weight)
+            column.add(sample, stands_for / looked)
         self.spent_s += thread_time() - started
 
     def histograms(self) -> list[Histogram]:
@@ -105,16 +109,19 @@ class _Column:
 class Probes:
     """The probes of a graph, behind the operators whose columns are watched; a source's is behind its drops."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, clock: Clock) -> None:
         self._graph = graph
+        self._clock = clock
         self._watched: tuple[Watched, ...] = ()
         self._probes: dict[object, Probe] = {}
+        self._next_s = -np.inf
 
     def set(self, watched: Sequence[Watched]) -> None:
         """Watches these columns, and no others."""
         if tuple(watched) != self._watched:
             self._watched = tuple(watched)
             self._probes = {}
+            self._next_s = -np.inf
             self.renew()
 
     def renew(self) -> None:
@@ -125,10 +132,20 @@ class Probes:
         places += [(f, self._graph.contexts.fresh()) for f in self._graph.feeds.values()]
         before, self._probes = self._probes, {}
         for place, context in places:
+            place.probe = None
             watched = [w for w in self._watched if w.node == place.key.node]
-            place.probe = (before.get(place.key) or Probe(watched, context)) if watched else None
-            if place.probe is not None:
-                self._probes[place.key] = place.probe
+            if watched:
+                self._probes[place.key] = before.get(place.key) or Probe(place, watched, context)
+        if not self._probes.keys() <= before.keys():
+            self._next_s = -np.inf
+            self.round()
+
+    def round(self) -> None:
+        """Lets all probes look at what comes next, where it is time for that."""
+        if self._probes and (now := self._clock.worked()) >= self._next_s:
+            self._next_s = now + len(self._watched) * LOOK_S / BUDGET
+            for probe in self._probes.values():
+                probe.arm()
 
     def histograms(self) -> tuple[Histogram, ...]:
         """What was counted so far: several copies of a node as one."""

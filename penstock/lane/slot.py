@@ -30,7 +30,7 @@ class Feed:
     `log` is what a relation was given so far; a stream's is not kept.
     """
 
-    __slots__ = ("key", "log", "outputs", "probe", "progress", "valve")
+    __slots__ = ("key", "log", "outputs", "probe", "progress", "rows_out", "valve")
 
     def __init__(self, key: Key, progress: int, log: list[Train]) -> None:
         self.key = key
@@ -38,6 +38,7 @@ class Feed:
         self.valve: Valve | None = None
         self.probe: Callable[[Train], None] | None = None
         self.progress = progress
+        self.rows_out = 0
         self.log = log
 
     def put(self, train: Train, progress: int, number: int) -> None:
@@ -45,6 +46,7 @@ class Feed:
         if self.valve is not None and len(train):
             train = self.valve(train)
         rows = len(train)
+        self.rows_out += rows
         if self.probe is not None and rows:
             self.probe(train)
         for arc in self.outputs:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import ceil
 
 import numpy as np
 
@@ -41,16 +40,18 @@ class Values:
         self._sources: dict[Watched, Histogram] = {}
         self._passing: dict[Watched, Known] = {}
         self._dropped: dict[tuple[Location, str], int] = {}
-        self._rows: dict[str, int] = {}
+        self._owed: dict[Watched, float] = {}
+        self._put_back: dict[Watched, float] = {}
         self._by_value = False
 
     def see(self, snapshot: Snapshot, keep: float) -> None:
         """Adds what was counted since the last snapshot; of what was known before, `keep` is left."""
         dropped = self._dropped_since(snapshot)
-        rows = self._rows_since(snapshot)
+        rows = {s.name: s.rows for s in snapshot.streams}
         for now in _united(snapshot.values):
             gone = sum(count for at, count in dropped.items() if at.node == now.watched.node)
-            self._add(now, keep, gone, rows)
+            self._owed[now.watched] = self._owed.get(now.watched, 0.0) + gone
+            self._add(now, keep, rows)
         together = dict(self._observed)
         for watched in together:
             if watched not in self._passing or not _spoiled(watched.node, dropped):
@@ -61,12 +62,7 @@ class Values:
         together = {s.observed.watched: s.observed for s in seen.values()}
         self._passing = dict.fromkeys(together, together)
 
-    def _rows_since(self, snapshot: Snapshot) -> dict[str, int]:
-        now = {s.name: s.rows for s in snapshot.streams}
-        before, self._rows = self._rows, now
-        return {name: count - before.get(name, 0) for name, count in now.items()}
-
-    def _add(self, now: Histogram, keep: float, dropped: int, rows: Mapping[str, int]) -> None:
+    def _add(self, now: Histogram, keep: float, rows: Mapping[str, int]) -> None:
         key = now.watched
         did = now.since(self._before.get(key))
         self._before[key] = now
@@ -74,8 +70,16 @@ class Values:
         self._observed[key] = did if seen is None else seen.times(keep) + did
         if isinstance(key.node, Source):
             known = self._sources.get(key)
-            missing = min(dropped, _unseen(did.rows, rows.get(key.node.name, 0)))
-            self._sources[key] = did if known is None else known.times(keep) + did.with_dropped(missing, known.parts)
+            if known is not None and did.rows:
+                missing = min(self._owed.pop(key), self._unseen(now, rows.get(key.node.name, 0)))
+                self._put_back[key] = self._put_back.get(key, 0.0) + missing
+                did = did.with_dropped(missing, known.parts)
+            self._sources[key] = did if known is None else known.times(keep) + did
+
+    def _unseen(self, now: Histogram, rows: int) -> float:
+        """Rows of a stream so far that were neither counted where it is read, once or several times, nor put back."""
+        times = max(1, round(now.rows / rows)) if rows else 0
+        return max(0.0, times * rows - now.rows - self._put_back.get(now.watched, 0.0))
 
     def _dropped_since(self, snapshot: Snapshot) -> dict[Location, int]:
         now: dict[tuple[Location, str], int] = {}
@@ -130,12 +134,6 @@ class Values:
         found[watched] = Histogram(watched, tuple((into * passes).tolist()), known.total, known.squares,
                                    known.low, known.high)  # fmt: skip
         return found[watched]
-
-
-def _unseen(counted: float, rows: int) -> float:
-    """Rows of a stream that were not counted where it is read, be it once or several times."""
-    times = max(1, ceil(counted / rows)) if rows > 0 else 0
-    return times * rows - counted if times else 0.0
 
 
 def _inputs(watched: Watched, known: Known) -> list[Watched]:

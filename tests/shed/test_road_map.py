@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -210,3 +214,25 @@ def test_measured_says_what_any_plan_loses() -> None:
     row = measured(found, caps, load.load())
     assert (row.saved, row.lost) == (pytest.approx(9.0), pytest.approx(0.205))
     assert isinstance(placed(found, caps, 0)[0][1], RandomDrop)
+
+
+@pytest.mark.parametrize(("kind", "drop_s", "most"), [("union and join", 0.0, 0.12), ("costly drops", 0.3, 0.12)])
+def test_the_gap_to_the_best_plan(
+    kind: str, drop_s: float, most: float, record_property: Callable[[str, object], None]
+) -> None:
+    """Unions are not separable, joins bilinear, a drop's own cost is a fixed charge: there the road map is no optimum.
+    The best of all plans whose shares are tenths says how far it is away."""
+    load = replace(joined()[0], drop_s=drop_s)
+    found = shares(load, [LINEAR, LINEAR], drop_s=drop_s)
+    road = build(found)
+    plans = [measured(found, np.array(caps)[:, None], road.load)
+             for caps in product(np.linspace(0, 1, 6), repeat=len(found.locations))]  # fmt: skip
+    gaps = []
+    for part in (0.1, 0.2, 0.3, 0.5, 0.7):
+        if part * road.load <= road.saved[-1]:
+            _, row = road.row(part * road.load)
+            best = min((p.lost for p in plans if p.saved >= part * road.load * (1 - 1e-9)), default=np.inf)
+            gaps.append(row.lost - best)
+    record_property(f"gap in utility, {kind}", max(gaps))
+    assert len(gaps) >= 3
+    assert max(gaps) <= most, gaps
