@@ -53,7 +53,7 @@ from penstock.console.cli import main
 from penstock.spark.pipeline import Pipeline
 publish, killed = Pipeline._publish, []
 def losing(self, commit):
-    found = subprocess.run(["pgrep", "-f", "{VICTIMS['executor']}"], capture_output=True, text=True).stdout.split()
+    found = subprocess.run(["pgrep", "-f", "CoarseGrained[E]xecutorBackend"], capture_output=True, text=True).stdout.split()
     mine = [p for p in found if os.environ["PENSTOCK_TEST_RUN"] in open(f"/proc/{{p}}/environ").read()]
     if commit.batch in (2, 5) and mine:
         os.kill(int(mine[0]), signal.SIGKILL)
