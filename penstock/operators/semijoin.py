@@ -12,11 +12,13 @@ through the instants.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Final
 
 import numpy as np
 
 from penstock.operators.base import Context, Operator, Row, Timeline
-from penstock.operators.columns.train import Train
+from penstock.operators.columns.train import Train, concat_trains
 from penstock.operators.columns.vector import Array, Vector
 from penstock.operators.histories import pointwise
 from penstock.operators.kernels.emission import CAUSE, ROW, SIGN, TAG
@@ -28,6 +30,9 @@ from penstock.plan.functions import SetAside, evaluate
 from penstock.plan.nodes import SemiJoin
 from penstock.plan.schema import Schema
 from penstock.plan.types import DOUBLE, Type
+
+SLICE: Final = 4096
+"""Elements that go through at once: more cost more each, fewer do not cost less."""
 
 
 class SemiJoinOperator:
@@ -51,8 +56,12 @@ class SemiJoinOperator:
         self.weighted = False
 
     def process(self, inputs: Sequence[Train], until: int) -> Train:
-        """The result's net changes."""
-        left, right = inputs
+        """The result's net changes. Rows that go stay linked to their probe to the end of a slice, so that long trains
+        go through in slices."""
+        parts = [self._changes(left, right) for left, right in slices(*inputs)]
+        return parts[0] if len(parts) == 1 else concat_trains([p for p in parts if len(p)] or parts[:1])
+
+    def _changes(self, left: Train, right: Train) -> Train:
         rows, fresh = self._take_left(left)
         rights = self._take_right(right)
         self._acquaint(fresh)
@@ -132,6 +141,18 @@ class SemiJoinOperator:
         rights = self.rights.distinct(rights[self.rights.state[rights, COPIES] == 0])
         owners = [self.probes.forget(probes, self.groups.heads[0]), self.rights.forget(rights, self.groups.heads[1])]
         self.groups.forget_empty(np.concatenate(owners))
+
+
+def slices(left: Train, right: Train) -> Iterator[tuple[Train, Train]]:
+    """Both trains cut at the same instants, into slices of about SLICE elements."""
+    if len(left) + len(right) <= SLICE:
+        yield left, right
+        return
+    ts = np.sort(np.concatenate((left.ts, right.ts)))
+    instants = np.unique(ts[SLICE::SLICE])
+    bounds = [np.concatenate(([0], np.searchsorted(t.ts, instants), [len(t)])) for t in (left, right)]
+    for (a, b), (c, d) in zip(*(pairwise(b.tolist()) for b in bounds), strict=True):
+        yield left.slice(a, b), right.slice(c, d)
 
 
 def build(node: SemiJoin, context: Context) -> Operator:

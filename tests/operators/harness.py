@@ -21,7 +21,7 @@ from unittest.mock import patch
 import numpy as np
 from hypothesis import strategies as st
 
-from penstock.operators import registry, row_pool
+from penstock.operators import registry, row_pool, semijoin
 from penstock.operators.base import Context, Event, Row, Stream, Timeline
 from penstock.operators.columns import store
 from penstock.operators.columns.dictionary import Dictionaries
@@ -94,7 +94,8 @@ def run(node: Node, fed: Fed, cuts: Iterable[int] = (), *, shuffle: int | None =
 
 @contextmanager
 def cramped(on: bool = True) -> Iterator[None]:
-    """Inside, stores, pools and indexes have no spare room (if `on`), so that they grow and move at every turn."""
+    """Inside, stores, pools and indexes have no spare room (if `on`), so that they grow and move at every turn, and
+    semijoins take few elements at once."""
     if not on:
         yield
         return
@@ -103,6 +104,7 @@ def cramped(on: bool = True) -> Iterator[None]:
             patches.enter_context(patch.object(module, name, 1))
         for module in (row_pool, store):
             patches.enter_context(patch.object(module, "SLACK", 0))
+        patches.enter_context(patch.object(semijoin, "SLICE", 2))
         yield
 
 
