@@ -47,14 +47,15 @@ VICTIMS = {
 LOCAL, CLUSTER = "local[2]", "local-cluster[2,1,1024]"
 ON = {LOCAL: ("driver", "driver", "lane", "worker"), CLUSTER: ("driver", "executor", "executor", "lane", "worker")}
 MAIN = "import sys; from penstock.console.cli import main; sys.exit(main())"
-LOSING = f"""
+LOSING = """
 import os, signal, subprocess, sys
 from penstock.console.cli import main
 from penstock.spark.pipeline import Pipeline
 publish, killed = Pipeline._publish, []
 def losing(self, commit):
-    found = subprocess.run(["pgrep", "-f", "CoarseGrained[E]xecutorBackend"], capture_output=True, text=True).stdout.split()
-    mine = [p for p in found if os.environ["PENSTOCK_TEST_RUN"] in open(f"/proc/{{p}}/environ").read()]
+    command = ["pgrep", "-f", "CoarseGrained[E]xecutorBackend"]
+    found = subprocess.run(command, capture_output=True, text=True).stdout.split()
+    mine = [p for p in found if os.environ["PENSTOCK_TEST_RUN"] in open(f"/proc/{p}/environ").read()]
     if commit.batch in (2, 5) and mine:
         os.kill(int(mine[0]), signal.SIGKILL)
         print("lost an executor", file=sys.stderr)
