@@ -6,6 +6,7 @@ capacity is what the same query works off, unshed, from a source that delivers m
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -14,8 +15,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
+
 from penstock.console.demo import MEASURED, late_p99
-from penstock.console.overload import Seen, capacity, overloaded
+from penstock.console.overload import Seen, adds_up, capacity, overloaded
 
 LIMITS: Final = (
     "response times are those of whole batches: a batch's 99th percentile stands for its results",
@@ -24,6 +27,7 @@ LIMITS: Final = (
 CALM_S: Final = 5.0
 SHORT_S: Final = 40.0
 LONG_S: Final = 120.0
+SOAK_S: Final = 900.0
 SETTLING_S: Final = 10.0
 AFTER_S: Final = 10.0
 FACTORS: Final = ((1.2, 0.93), (2.0, 0.93), (4.0, 0.93), (10.0, 0.85))
@@ -43,6 +47,8 @@ def figures(full: bool, seed: int) -> Iterator[Figure]:
         yield from _competing(place, rate, burst_s, seed)
         for delay_s in (1.0, 5.0) if full else ():
             yield from _burst(place, rate, 2.0, delay_s, burst_s, seed, 0.93)
+        if full:
+            yield from soak(place, rate, SOAK_S, seed)
 
 
 def _burst(place: Path, rate: float, factor: float, delay_s: float, burst_s: float, seed: int,
@@ -52,6 +58,7 @@ def _burst(place: Path, rate: float, factor: float, delay_s: float, burst_s: flo
     seen = overloaded(place / "burst", phases, delay_s, _nobody, 1.0, seed)
     about = f"{factor:g} times capacity, D = {delay_s:g} s: "
     start_s, end_s = CALM_S + SETTLING_S, CALM_S + burst_s
+    _check(seen)
     yield from _kept_in_time(about, seen, start_s, end_s, delay_s)
     delivered = _kept(seen, start_s, end_s) / rate
     yield _figure(about + "delivered load", delivered, "of capacity", least, delivered >= least)
@@ -74,6 +81,39 @@ def _competing(place: Path, rate: float, burst_s: float, seed: int) -> Iterator[
         seen = overloaded(place / "rival", phases, 2.0, lambda s: starts(s.at_s >= half_s), 1.0, seed)
     about = "2 times capacity beside a process that takes a core: "
     yield from _kept_in_time(about, seen, half_s + SETTLING_S, CALM_S + burst_s, 2.0)
+
+
+def soak(place: Path, rate: float, seconds: float, seed: int) -> Iterator[Figure]:
+    """Bursts of random height and length, one after another: memory stays what it was, and no row is lost sight of."""
+    random = np.random.default_rng(seed)
+    phases: list[tuple[float, float]] = []
+    while sum(s for s, _ in phases) < seconds:
+        phases += [(float(random.uniform(10, 30)), 0.3 * rate),
+                   (float(random.uniform(15, 40)), float(random.uniform(1.2, 6)) * rate)]  # fmt: skip
+    memory: list[tuple[float, int]] = []
+    seen = overloaded(place / "soak", phases, 2.0, lambda s: memory.append((s.at_s, _resident())), 1.0, seed)
+    _check(seen)
+    settled = [m for at, m in memory if seconds / 3 < at < seconds / 2]
+    grown = max(m for at, m in memory if at > 0.8 * seconds) / max(settled) - 1
+    yield _figure("soak: growth of memory from the middle to the end", grown, "of it", 0.1, grown <= 0.1)
+    late = sum(s.p99_s is not None and s.p99_s > 2.0 for s in seen if not _begins(phases, s.at_s)) / len(seen)
+    yield _figure("soak: late batches past the bursts' first seconds", late, "of all", 0.01, late <= 0.01)
+
+
+def _begins(phases: Sequence[tuple[float, float]], at_s: float) -> bool:
+    """True in the first seconds of a burst, and of the run."""
+    starts = np.cumsum([0.0, *(s for s, _ in phases)])
+    return bool(np.any((at_s >= starts) & (at_s < starts + SETTLING_S)))
+
+
+def _resident() -> int:
+    """Bytes that this process has in memory."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def _check(seen: Sequence[Seen]) -> None:
+    if not adds_up(seen):
+        raise AssertionError("rows that came are not those that were kept and those that were dropped")
 
 
 @contextmanager

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 STEPS: Final = 300
 """Turns of the function's loop for a row: some tens of microseconds."""
 GROUPS: Final = 500
+"""Rows of the relation, which the first batch brings along."""
 CALM_SHARE: Final = 0.4
 Phase = tuple[float, float]
 """Seconds, and rows a second."""
@@ -40,7 +41,8 @@ CREATE QUERY scored {options} AS
 @dataclass(frozen=True, slots=True)
 class Seen:
     """A batch with rows: when it was done since the trace began, rows that came and that were kept, results, the 99th
-    percentile of their response times, and the processor time of all processes."""
+    percentile of their response times, how long it took, the processor time of all processes, and the rows that all
+    drops have dropped so far."""
 
     at_s: float
     came: int
@@ -49,6 +51,7 @@ class Seen:
     p99_s: float | None
     took_s: float
     processor_s: float
+    dropped: int = 0
 
 
 def overload_score(x: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -126,14 +129,22 @@ def _seen(report: BatchReport, at_s: float) -> Seen:
     waits: Any = report.waits.get("scored")
     batch = report.snapshot.batch
     p99_s = None if waits is None else waits.quantile(0.99)
-    return Seen(
-        at_s, batch.rows_in, report.rows_in, report.rows_out.get("scored", 0), p99_s, batch.whole_s, batch.processor_s
-    )
+    dropped = sum(d.dropped for d in report.snapshot.drops)
+    results = report.rows_out.get("scored", 0)
+    kept = report.rows_in - (GROUPS if report.batch == 0 else 0)
+    return Seen(at_s, batch.rows_in, kept, results, p99_s, batch.whole_s, batch.processor_s, dropped)
+
+
+def adds_up(batches: Sequence[Seen]) -> bool:
+    """True where every row that came was kept or counted as dropped."""
+    came, kept = sum(b.came for b in batches), sum(b.kept for b in batches)
+    return not batches or came == kept + batches[-1].dropped
 
 
 def capacity(batches: Sequence[Seen]) -> float:
     """Rows a second that were worked off while there was always more to do: without the first, cold batches."""
-    warm = [b for b in batches if b.came][2:]
+    full = [b for b in batches if b.came]
+    warm = full[min(2, len(full) // 3) :]
     if len(warm) < 2:
         return 0.0
     return sum(b.kept for b in warm[1:]) / (warm[-1].at_s - warm[0].at_s)

@@ -10,7 +10,7 @@ import pytest
 
 from penstock.console.charts import Line, chart, page, stacked
 from penstock.console.demo import AFTER, BEFORE, Show, drawn, facts, late_p99
-from penstock.console.overload import SCRIPT, Seen, capacity, overload_score, trace
+from penstock.console.overload import SCRIPT, Seen, adds_up, capacity, overload_score, trace
 from penstock.cql import compile_script
 
 
@@ -58,6 +58,20 @@ def test_the_load_is_a_script_and_a_trace(tmp_path: Path) -> None:
     network = compile_script(SCRIPT.format(folder=tmp_path, options="WITH (delay = '2000 ms')"))
     assert [q.name for q in network.queries] == ["scored"]
     assert overload_score(pq.read_table(tmp_path / "trace.parquet").column("x").to_numpy()[:2]).shape == (2,)
+
+
+@pytest.mark.slow
+def test_a_quarter_of_an_hour_of_bursts_loses_sight_of_no_row(tmp_path: Path) -> None:
+    from benchmarks.control_pipeline import SOAK_S, soak
+
+    figures = {f["name"]: f for f in soak(tmp_path, 8000.0, SOAK_S, 1)}
+    assert all(f["holds"] for name, f in figures.items() if "memory" in name)
+
+
+def test_rows_add_up_or_do_not() -> None:
+    whole = [Seen(1, 10, 10, 10, None, 0.1, 0.1, 0), Seen(2, 10, 4, 4, None, 0.1, 0.1, 6)]
+    assert adds_up(whole) and adds_up([])
+    assert not adds_up([*whole[:1], Seen(2, 10, 4, 4, None, 0.1, 0.1, 5)])
 
 
 @pytest.mark.bench
