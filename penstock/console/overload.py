@@ -22,8 +22,8 @@ import penstock as ps
 if TYPE_CHECKING:
     from penstock.spark.pipeline import BatchReport
 
-STEPS: Final = 300
-"""Turns of the function's loop for a row: some tens of microseconds."""
+STEPS: Final = 2000
+"""Turns of the function's loop for a row: some hundred microseconds, so that reading is not the load."""
 GROUPS: Final = 500
 """Rows of the relation, which the first batch brings along."""
 CALM_SHARE: Final = 0.4

@@ -15,7 +15,6 @@ from typing import Final
 from penstock.control.coming import Coming, age_drops, reach_s
 from penstock.control.controllers import MISSING, Reading, Safe
 from penstock.control.controllers.base import known
-from penstock.control.controllers.batches import TELLING
 from penstock.control.loop import Proposal
 from penstock.control.promise import Promise
 from penstock.control.targets import Judged
@@ -26,6 +25,8 @@ from penstock.stats.snapshot import Snapshot
 
 COLD_ROWS: Final = 2000
 """Rows of a batch of which is not known yet what they cost: enough to learn by."""
+LEAST_SCALE: Final = 1e-3
+"""How little rows may be believed to cost, of what was measured."""
 LEVELS: Final = 0.98
 """What is kept takes the values 1, 0.98, 0.98 squared, ...: a plan for each, and none for a smaller change."""
 RESERVE: Final = 0.9
@@ -54,6 +55,7 @@ class Ahead:
     _planned: _Planned | None = None
     _took_s: float = MISSING
     _speed: float | None = None
+    _scale: float = 1.0
 
     def propose(self, plan: Plan, snapshot: Snapshot) -> Sequence[Proposal]:
         """Nothing: the next batch is not known yet. A batch without rows that follows one belongs to it."""
@@ -71,13 +73,25 @@ class Ahead:
 
     def _learn(self) -> None:
         """How much load is worked off in a second of a batch's time besides its floor."""
-        if self._planned is None or not self._planned.kept_s > TELLING * self.promise.target_s:
+        if self._planned is None or not self._planned.kept_s > 0:
             return
         if not math.isfinite(self._took_s):
             return
+        self._rescale(self._planned)
         worked_s = max(self._took_s - self._planned.floor_s, 0.01)
         found = min(self.promise.lanes, self._planned.kept_s / worked_s)
         self._speed = found if self._speed is None else self._speed + 0.3 * (found - self._speed)
+
+    def _rescale(self, planned: _Planned) -> None:
+        """Costs are averages: what an operator takes for a train counts with its few rows when little is kept. A batch
+        that was shed and needed less than half of the time that it was given shows that rows cost less than they seem:
+        then they are believed to cost half of it, until batches take what is expected of them."""
+        speed = self.promise.headroom * self.promise.lanes if self._speed is None else self._speed
+        worked_s, expected_s = self._took_s - planned.floor_s, planned.kept_s / speed
+        if worked_s < expected_s / 2 and planned.kept_s < planned.whole_s:
+            self._scale = max(LEAST_SCALE, self._scale / 2)
+        elif worked_s > 2 * expected_s:
+            self._scale = min(1.0, self._scale * 2)
 
     def foresee(self, plan: Plan, coming: Coming) -> Sequence[Proposal]:
         """The drops of the batch that waits at the gate."""
@@ -85,7 +99,7 @@ class Ahead:
         if not meter.known:
             return self._cold(plan, coming)
         self._learn()
-        load = meter.load({name: rows / coming.gathered_s for name, rows in coming.rows.items()})
+        load = meter.load({name: self._scale * rows / coming.gathered_s for name, rows in coming.rows.items()})
         skips: tuple[Placed, ...] = ()
         age_s = self._reach_s(coming, load)
         if self.newest and coming.waited_s > RESERVE * self.promise.target_s:
