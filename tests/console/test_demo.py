@@ -30,8 +30,9 @@ def test_charts_are_pictures_that_need_nothing_else() -> None:
 def test_capacity_is_what_warm_batches_work_off() -> None:
     batches = [seen(1, 10, 10, 1.0), seen(2, 10, 10, 1.0), seen(3, 900, 900, 1.0), seen(5, 2000, 2000, 1.0),
                seen(6, 1000, 1000, 1.0)]  # fmt: skip
-    assert capacity(batches) == 1000.0
-    assert capacity(batches[:2]) == 0.0
+    assert capacity(batches) == (900 + 2000 + 1000) / 4
+    assert capacity([*batches, seen(8, 2000, 2000, 1.0)]) == 1000.0
+    assert capacity(batches[:1]) == 0.0
 
 
 def test_the_percentile_counts_results_and_not_batches() -> None:
