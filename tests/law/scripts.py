@@ -219,7 +219,7 @@ class Script:
         where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
         source = f" FROM {', '.join(text for text, _, _ in entries)}{where}"
         if not kinds and self.one_in(2):
-            return self.grouped(columns, source, entries[0][2] and len(entries) == 1 and "(SELECT" not in where)
+            return self.grouped(columns, source, entries[0][2] and len(entries) == 1 and not where)
         listed, found = self.outputs(columns, kinds)
         return f"SELECT {self.choose(('', '', '', 'DISTINCT '))}{listed}{source}", found
 
