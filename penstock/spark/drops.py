@@ -30,7 +30,7 @@ from penstock.plan.windows import BEGIN
 from penstock.spark.catalyst import catalyst
 from penstock.spark.entries import Entry
 from penstock.spark.lanes.courier import BATCH_BITS, ROW_BITS, SPARK_BITS, SPLIT_BITS
-from penstock.spark.lanes.wire import column_name
+from penstock.spark.lanes.wire import DEAD, column_name
 from penstock.spark.stages import Staged
 
 _ALL: Final = 1 << 32
@@ -123,7 +123,8 @@ def _draw(seed: int) -> Column:
 
 def _by_entry(entry: Entry, width: int, mine: float, others: float) -> Column:
     """One value for rows of `entry`, another for the others'."""
-    return F.lit([others, *(mine if n == entry.number else others for n in range(width))])[F.col("_entry") + 1]
+    values = F.lit([others, *(mine if n == entry.number else others for n in range(width))])
+    return values[F.greatest(F.col("_entry"), F.lit(DEAD)) + 1]
 
 
 def _signed(seed: int) -> Column:

@@ -159,3 +159,9 @@ def counted(attempts: Iterable[Attempt]) -> dict[str, int]:
     for attempt in attempts:
         total.update(attempt.counters["verdicts"])
     return dict(total)
+
+
+def of_no_entry(attempts: Iterable[Attempt]) -> int:
+    """The rows of a batch that crossed only to be counted: sampled, and dropped by a filter."""
+    low = (1 << FILTER_BITS) - 1
+    return sum(n for word, n in counted(attempts).items() if int(word) & low)

@@ -24,6 +24,7 @@ from penstock.settings import Settings
 from penstock.spark.counting import durable, waits_of
 from penstock.spark.dead_letters import DeadLetters
 from penstock.spark.drops import Counted, Thinner, place_in
+from penstock.spark.filters import of_no_entry
 from penstock.spark.functions import OnError
 from penstock.spark.intake import Intake, latest
 from penstock.spark.lanes.courier import Errand
@@ -325,7 +326,7 @@ def _dropped(
         return None
     counted = gate.counted(work)
     first = [a.counters for a in attempts if a.lane.startswith("0.")]
-    arrived = _first(attempts, "rows_in") + sum(n for c in first for _, _, n in c["malformed"])
+    arrived = _first(attempts, "rows_in") + sum(n for c in first for _, _, n in c["malformed"]) + of_no_entry(attempts)
     return counted if counted is not None and counted.kept == arrived else gate.recounted(rows, progress)
 
 

@@ -109,3 +109,13 @@ def test_results_are_those_of_lanes_and_orders_change(name: str) -> None:
     if name == "a-greedy":
         changes = [d for d in found.log if isinstance(d, Decision) and isinstance(d.proposal.change, Reorder)]
         assert changes
+
+
+def test_drops_beside_profiled_filters_drop_the_same_rows() -> None:
+    """Sampled rows that a filter drops are rows of no entry, to drops too."""
+    given, shed = events(2000), {"policy": "random", "excess": 0.3}
+    alone = evaluate(SCRIPT, given, engine="spark", batches=1000, shed=shed)
+    beside = evaluate(SCRIPT, given, engine="spark", batches=1000, shed=shed, filters="a-greedy")
+    assert net(beside["q"]) == net(alone["q"])
+    counts = [[(d.rows_in, d.dropped) for d in r.stats.drops] for r in (alone, beside)]
+    assert counts[0] == counts[1] != []
