@@ -1,7 +1,7 @@
 """The profile window (Babu 4.3.1): what the latest tuples that were dropped say about every filter.
 
 A profile tuple has a bit for each filter: 1 where the filter drops the tuple. Here it is one word, bit i for filter i.
-With each batch of profile tuples come the times that the filters took; they leave the window with their tuples.
+With each batch of profile tuples come the times that the filters took.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[Any]
+TIMES = 25
+"""Reports of processing times that are kept: they are noisier than verdicts, and change more slowly."""
 
 
 class Timed(NamedTuple):
@@ -40,8 +42,7 @@ class ProfileWindow:
         self._ring: Array = np.zeros(size, np.int64)
         self._end = 0
         self._count = 0
-        self._times: deque[Timed] = deque()
-        self._timed = 0
+        self._times: deque[Timed] = deque(maxlen=TIMES)
 
     def __len__(self) -> int:
         return self._count
@@ -66,16 +67,17 @@ class ProfileWindow:
         self._count = 0
 
     def time(self, timed: Timed) -> None:
-        """Takes in processing times; those leave whose tuples all have left."""
+        """Takes in processing times: those of the last `TIMES` reports are kept, whatever the tuples."""
         self._times.append(timed)
-        self._timed += timed.tuples
-        while self._timed - self._times[0].tuples >= self.size:
-            self._timed -= self._times.popleft().tuples
 
     def unit_costs(self, otherwise: Sequence[float]) -> Array:
-        """The average seconds a tuple (a_i) of each filter; `otherwise` for one that no time was measured of."""
-        seconds = np.sum([t.seconds for t in self._times], axis=0, initial=0.0) + np.zeros(self.filters)
-        rows = np.sum([t.rows for t in self._times], axis=0, initial=0.0) + np.zeros(self.filters)
-        known = (rows > 0) & (seconds > 0)
-        costs: Array = np.where(known, seconds / np.where(known, rows, 1.0), np.asarray(otherwise, np.float64))
+        """The seconds a tuple (a_i) of each filter, the median of the reports: one that was interrupted does not count;
+        `otherwise` for a filter that no time was measured of."""
+        costs: Array = np.asarray(otherwise, np.float64).copy()
+        if self._times:
+            seconds, rows = (np.array([t[k] for t in self._times], np.float64) for k in (1, 2))
+            for f in range(self.filters):
+                known = (rows[:, f] > 0) & (seconds[:, f] > 0)
+                if known.any():
+                    costs[f] = np.median(seconds[known, f] / rows[known, f])
         return costs
