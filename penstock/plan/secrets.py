@@ -21,10 +21,10 @@ _SECRET: Final = re.compile(
     r"|(?:passwords?|passwd|passphrase|secrets?|tokens?|credentials?|(?:api|access|secret|private|account)keys?)(?:$|[^a-z])"
 )
 _PUBLIC: Final = frozenset({"key", "keys", "partition.key", "key.format", "row.key", "primary.key", "key.column"})
-_USER_INFO: Final = re.compile(r"(\w+://)[^\s/]+@")
+_USER_INFO: Final = re.compile(r"(?<!\w)(\w++://)[^\s/]+@")
 _NAMES: Final = (
     r"[\w.-]*(?:password|passwd|passphrase|(?<![a-z])pwd|secret|token|credential|signature|authorization|jaas\.config"
-    r"|(?:access|api|account|private)[_.-]?key)[\w.-]*|(?<![\w.-])sig"
+    r"|(?:access|api|account|private)[_.-]?key)[\w.-]*+|(?<![\w.-])sig"
 )
 _VALUE: Final = r"""(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|''|\\.)*'|[^\s,;&'")}\]]+)"""
 _IS: Final = r"""["'`]?\s*(?:[-=]>|[=:])\s*"""
