@@ -109,7 +109,7 @@ def suggestion(name: str, known: Iterable[str]) -> str | None:
     """
     lowered = {k.lower(): k for k in known}
     near = difflib.get_close_matches(name.lower(), list(lowered), n=1, cutoff=0.6)
-    return f"did you mean '{lowered[near[0]]}'?" if near and near[0] != name.lower() else None
+    return f"did you mean '{lowered[near[0]]}'?" if near and lowered[near[0]] != name else None
 
 
 def unknown(kind: str, name: str, known: Sequence[str], span: Span | None = None) -> Diagnostic:

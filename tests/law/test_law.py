@@ -68,7 +68,8 @@ def changing(case: Case, cut: int | tuple[int, ...], moments: list[int], how: di
     each sees what is stamped after its birth. The first is taken away before the end."""
     network = replace(case.network, queries=())
     lane = Lane(network, **how)  # type: ignore[arg-type]
-    session = Session(Job(network, case.streams, case.relations, case.given, cut), lane)
+    session = Session(Job(case.network, case.streams, case.relations, case.given, cut), lane)
+    session.queries.clear()
     births: dict[str, int] = {}
     waiting = list(zip(sorted(moments), case.network.queries, strict=False))
     for number, batch in enumerate(cuts(case.given, cut)):
