@@ -32,7 +32,7 @@ def group_of(values: Sequence[Any], types: Sequence[Type]) -> int:
     >>> from penstock.operators.columns.vector import Vector
     >>> from penstock.plan.types import INT
     >>> train = Train([Vector(np.array([7, 8]))], np.array([0, 0]))
-    
+    >>> int(group_of((7,), (INT,))) == int(groups_of(train, [0], (INT,), Context())[0])
     True
     """
     parts = [np.array([seed], np.uint64) for seed in _SEEDS]
