@@ -142,9 +142,10 @@ def adds_up(batches: Sequence[Seen]) -> bool:
 
 
 def capacity(batches: Sequence[Seen]) -> float:
-    """Rows a second that were worked off while there was always more to do: without the first, cold batches."""
+    """Results a second, one for each row, while there was always more to do: without the first, cold batches. Results
+    are what was worked off: without a delay a batch's rows are answered by the next one."""
     full = [b for b in batches if b.came]
     warm = full[min(2, len(full) // 3) :]
     if len(warm) < 2:
         return 0.0
-    return sum(b.kept for b in warm[1:]) / (warm[-1].at_s - warm[0].at_s)
+    return sum(b.results for b in warm[1:]) / (warm[-1].at_s - warm[0].at_s)

@@ -25,8 +25,10 @@ from penstock.stats.snapshot import Snapshot
 
 COLD_ROWS: Final = 2000
 """Rows of a batch of which is not known yet what they cost: enough to learn by."""
-LEAST_SCALE: Final = 1e-3
-"""How little rows may be believed to cost, of what was measured."""
+COLD_BATCHES: Final = 2
+COLD_SHARE: Final = 0.02
+"""What the first batches measured is forgotten but for this share once there is another: they load and compile code,
+and what that takes is not what rows cost. Nor are their response times those of the ones that follow."""
 LEVELS: Final = 0.98
 """What is kept takes the values 1, 0.98, 0.98 squared, ...: a plan for each, and none for a smaller change."""
 RESERVE: Final = 0.9
@@ -53,45 +55,39 @@ class Ahead:
     _now_s: float | None = None
     _seen: Judged | None = None
     _planned: _Planned | None = None
-    _took_s: float = MISSING
+    _worked_s: float = MISSING
     _speed: float | None = None
-    _scale: float = 1.0
+    _batches: int = 0
 
     def propose(self, plan: Plan, snapshot: Snapshot) -> Sequence[Proposal]:
         """Nothing: the next batch is not known yet. A batch without rows that follows one belongs to it."""
         passed_s = 0.0 if self._now_s is None else snapshot.now_s - self._now_s
         self._now_s = snapshot.now_s
-        self.promise.meter.see(snapshot, passed_s)
         batch = snapshot.batch
+        if batch is not None and batch.took_s is not None:
+            self._batches += 1
+            if 1 < self._batches <= COLD_BATCHES + 1:
+                self.promise.meter.fade(COLD_SHARE)
+        self.promise.meter.see(snapshot, passed_s)
         if batch is not None:
-            follows = batch.took_s is None and math.isfinite(self._took_s)
-            self._took_s = self._took_s + batch.whole_s if follows else known(batch.took_s or MISSING, self._took_s)
-            self._seen = self.promise.judged(batch.delays) or self._seen
+            worked_s = batch.seconds.get("lanes", 0.0)
+            follows = batch.took_s is None and math.isfinite(self._worked_s)
+            self._worked_s = self._worked_s + worked_s if follows else worked_s
+            if self._batches > COLD_BATCHES:
+                self._seen = self.promise.judged(batch.delays) or self._seen
             if self._planned is not None and not plan.drops:
                 self._planned.kept_s = self._planned.whole_s
         return ()
 
     def _learn(self) -> None:
-        """How much load is worked off in a second of a batch's time besides its floor."""
+        """How much load is worked off in a second of the slowest lane: what a batch takes besides is its floor, and
+        says nothing about what rows cost."""
         if self._planned is None or not self._planned.kept_s > 0:
             return
-        if not math.isfinite(self._took_s):
+        if not math.isfinite(self._worked_s):
             return
-        self._rescale(self._planned)
-        worked_s = max(self._took_s - self._planned.floor_s, 0.01)
-        found = min(self.promise.lanes, self._planned.kept_s / worked_s)
+        found = min(self.promise.lanes, self._planned.kept_s / max(self._worked_s, 0.01))
         self._speed = found if self._speed is None else self._speed + 0.3 * (found - self._speed)
-
-    def _rescale(self, planned: _Planned) -> None:
-        """Costs are averages: what an operator takes for a train counts with its few rows when little is kept. A batch
-        that was shed and needed less than half of the time that it was given shows that rows cost less than they seem:
-        then they are believed to cost half of it, until batches take what is expected of them."""
-        speed = self.promise.headroom * self.promise.lanes if self._speed is None else self._speed
-        worked_s, expected_s = self._took_s - planned.floor_s, planned.kept_s / speed
-        if worked_s < expected_s / 2 and planned.kept_s < planned.whole_s:
-            self._scale = max(LEAST_SCALE, self._scale / 2)
-        elif worked_s > 2 * expected_s:
-            self._scale = min(1.0, self._scale * 2)
 
     def foresee(self, plan: Plan, coming: Coming) -> Sequence[Proposal]:
         """The drops of the batch that waits at the gate."""
@@ -99,7 +95,7 @@ class Ahead:
         if not meter.known:
             return self._cold(plan, coming)
         self._learn()
-        load = meter.load({name: self._scale * rows / coming.gathered_s for name, rows in coming.rows.items()})
+        load = meter.load({name: rows / coming.gathered_s for name, rows in coming.rows.items()})
         skips: tuple[Placed, ...] = ()
         age_s = self._reach_s(coming, load)
         if self.newest and coming.waited_s > RESERVE * self.promise.target_s:
@@ -108,7 +104,7 @@ class Ahead:
         made = self.promise.placed(plan, load, level(amount.excess, load.load()))
         whole_s = load.load() * coming.gathered_s
         self._planned = _Planned(whole_s, whole_s - made.saved * coming.gathered_s, coming.floor_s)
-        self._seen, self._took_s = None, MISSING
+        self._seen, self._worked_s = None, MISSING
         return self.promise.proposals(plan, made, amount.why, skips)
 
     def _reach_s(self, coming: Coming, load: LoadModel) -> float:
@@ -119,13 +115,15 @@ class Ahead:
 
     def _reading(self, coming: Coming, load: LoadModel) -> Reading:
         seen, promise, before = self._seen, self.promise, self._planned
+        took_s = self._worked_s + coming.floor_s
         return Reading(
             now_s=coming.now_s, period_s=coming.gathered_s, input_load=load.load(),
             queued_load=load.load() * coming.gathered_s, target_s=promise.target_s,
             headroom=promise.headroom * promise.lanes, lanes=promise.lanes,
             delay_s=MISSING if seen is None else seen.mean_s, p99_s=MISSING if seen is None else seen.p99_s,
-            processed=MISSING if before is None else before.kept_s / self._took_s, waited_s=coming.waited_s,
-            took_s=self._took_s, floor_s=coming.floor_s, lead_s=coming.lead_s,
+            processed=MISSING if before is None else before.kept_s / took_s, waited_s=coming.waited_s,
+            took_s=took_s, floor_s=coming.floor_s,
+            lead_s=coming.lead_s + max(0.0, coming.waited_s - coming.gathered_s),
         )  # fmt: skip
 
     def _cold(self, plan: Plan, coming: Coming) -> Sequence[Proposal]:

@@ -56,6 +56,10 @@ class Meter:
         left = _discarded(snapshot) - (0 if before is None else _discarded(before)) + _delivered(snapshot)
         return Period(period_s, rows, shed_s, worked_s, sum(rows.values()) - gone, left)
 
+    def fade(self, share: float) -> None:
+        """Leaves `share` of what is remembered: what follows counts for more."""
+        self._seen.fade(share)
+
     def load(self, rates: Mapping[str, float]) -> LoadModel:
         """The network under these rates (tuples a second by stream), with costs as they were measured lately. A delay
         box costs nothing besides where its consumer spends what it states."""

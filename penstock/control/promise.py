@@ -26,13 +26,14 @@ class Promise:
     policy: Policy
     lanes: float = 1.0
     headroom: float = 0.8
+    half_life_s: float = 10.0
     wanted: dict[str, float] = field(init=False)
     meter: Meter = field(init=False)
     keeper: Keeper = field(init=False)
 
     def __post_init__(self) -> None:
         self.wanted = targets(self.network)
-        self.meter = Meter(self.network)
+        self.meter = Meter(self.network, self.half_life_s)
         self.keeper = Keeper(self.policy)
 
     @property

@@ -31,6 +31,9 @@ QUEUES_TURNS: Final = 60
 little; with fewer turns than every other period it drifts: 1.4 to 2.4 s were measured for a target of 2 s, where with
 this many it was 1.85 to 2.1."""
 
+BATCHES_HALF_LIFE_S: Final = 4.0
+"""How long what rows cost is remembered where a batch has thousands of them: some batches are enough."""
+
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
@@ -114,7 +117,7 @@ def steer_run(
     plan = _plan(network)
     strategies = _filters(plan.network, wishes, settings)
     if waited_for and targets(network):
-        promise = promised(network, wishes, lanes, settings)
+        promise = replace(promised(network, wishes, lanes, settings), half_life_s=BATCHES_HALF_LIFE_S)
         strategies.append(Ahead(promise, _controller(wishes, batches=True), newest=settings.backlog == "newest"))
     if not strategies:
         return None

@@ -21,11 +21,12 @@ from penstock.spark.sizes import Sizes
 COLD: Final = 2
 """Batches that begin a run: they load code, and say nothing about the next ones."""
 FLOORS: Final = 9
-"""Batches of which the floor is the median."""
+LATELY: Final = 5
+"""Batches that are enough to tell chance from more, and those of which the floor is the median."""
 SKEWED: Final = 1.0
 """So many targets stale is not chance any more."""
 GAPS: Final = 16
-"""Pauses between batches that are remembered. The shortest is what Spark needs; the others also waited for rows."""
+"""Pauses between batches that are remembered. The shorter ones are what Spark needs; others also waited for rows."""
 LONG: Final = 2.0
 """A batch that gathered for so many targets is old enough that how its rows came is counted, not assumed."""
 
@@ -54,7 +55,7 @@ class Intake:
         self._formed_s = now_s
         now_us = time.time_ns() // 1000
         self._now_us = now_us
-        lead_s = min(self._gaps, default=0.0)
+        lead_s = sorted(self._gaps)[len(self._gaps) // 4] if self._gaps else 0.0
         stale_s = max(0.0, median(self._stale) - self.skew_s) if self._stale else 0.0
         now_us -= round(self.skew_s * 1e6)
         young = self._young(rows, now_us) if gathered_s > LONG * self.target_s else None
@@ -117,7 +118,7 @@ class Intake:
     @property
     def floor_s(self) -> float:
         """What a batch takes besides its operators."""
-        return median(self._floors) if self._floors else 0.0
+        return median(list(self._floors)[-LATELY:]) if self._floors else 0.0
 
     def ended(self) -> None:
         """Spark is to go on."""

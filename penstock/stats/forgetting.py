@@ -49,6 +49,10 @@ class Forgetting:
         self._flows.see(snapshot.streams, keep, period_s)
         self._values.see(snapshot, keep)
 
+    def fade(self, share: float) -> None:
+        """Forgets all of what operators did but for `share`, however little time has passed."""
+        self._operators.fade(share)
+
     def know(self, values: Mapping[tuple[Node, str], Seen]) -> None:
         """Watched columns as they were seen before the run."""
         self._values.know(values)
@@ -100,6 +104,10 @@ class _Operators:
         self._kept = self._kept * keep + np.maximum(now[:, :3] - self._before, 0.0)
         self._before = now[:, :3]
         self._queued = now[:, 3].astype(np.int64)
+
+    def fade(self, share: float) -> None:
+        """Leaves `share` of what is remembered."""
+        self._kept = self._kept * share
 
     def _start_anew(self, operators: Sequence[OperatorStatistics], ids: list[int]) -> None:
         """Queries came or went, or lanes: several copies of a node count as one, and what is remembered stays."""

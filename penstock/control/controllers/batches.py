@@ -12,6 +12,9 @@ LEAST_SHARE = 0.1
 """The share of the setpoint that a batch's rows get, however late it starts and whatever it takes besides: a flow that
 stops teaches nothing."""
 
+LEAST_AIM = 0.5
+"""How far late results lower the setpoint at most."""
+
 TELLING = 0.02
 """The share of the target that a batch's load must be, so that its duration says something about it."""
 
@@ -67,10 +70,11 @@ class Batches:
         return Amount(max(0.0, reading.input_load - kept), f"{why} {headroom:.3g}")
 
     def _setpoint_s(self, reading: Reading) -> float:
-        if reading.p99_s > reading.target_s:
-            self._aim = max(0.5, self._aim * max(0.8, reading.target_s / reading.p99_s))
+        share = known(reading.p99_s / reading.target_s, 0.0)
+        if share > 1:
+            self._aim = max(LEAST_AIM, self._aim * max(0.8, 1 / share))
         else:
-            self._aim += 0.05 * (1 - self._aim)
+            self._aim += 0.1 * (1 - self._aim)
         return max(0.25, 1 - self.margin - 2 * self._error) * self._aim * reading.target_s
 
     def _learned(self, reading: Reading) -> float:
