@@ -18,7 +18,7 @@ from typing import Any, Final
 import numpy as np
 
 from penstock.console.demo import MEASURED, late_p99
-from penstock.console.overload import Seen, adds_up, capacity, overloaded
+from penstock.console.overload import Seen, adds_up, capacity, kept_rate, overloaded
 
 LIMITS: Final = (
     "response times are those of whole batches: a batch's 99th percentile stands for its results",
@@ -60,7 +60,7 @@ def _burst(place: Path, rate: float, factor: float, delay_s: float, burst_s: flo
     start_s, end_s = CALM_S + SETTLING_S, CALM_S + burst_s
     _check(seen)
     yield from _kept_in_time(about, seen, start_s, end_s, delay_s)
-    delivered = _kept(seen, start_s, end_s) / rate
+    delivered = kept_rate(seen, start_s, end_s) / rate
     yield _figure(about + "delivered load", delivered, "of capacity", least, delivered >= least)
     last = max((s.at_s for s in seen if s.kept < s.came and s.at_s > end_s), default=end_s)
     yield _figure(about + "shedding after the burst", last - end_s, "s", 5.0, last - end_s <= 5)
@@ -137,14 +137,6 @@ def _kept_in_time(about: str, seen: Sequence[Seen], start_s: float, end_s: float
     p99_s = late_p99(seen, start_s, end_s)
     value = float("inf") if p99_s is None else p99_s
     yield _figure(about + "p99 of response times", value, "s", delay_s, value <= delay_s)
-
-
-def _kept(seen: Sequence[Seen], start_s: float, end_s: float) -> float:
-    """Rows a second that were kept between two instants, between the ends of batches."""
-    inside = [s for s in seen if start_s <= s.at_s <= end_s]
-    if len(inside) < 2:
-        return 0.0
-    return sum(s.kept for s in inside[1:]) / (inside[-1].at_s - inside[0].at_s)
 
 
 def _figure(name: str, value: float, unit: str, bar: float | None, holds: bool) -> Figure:

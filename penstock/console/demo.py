@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 
 from penstock.console.charts import Line, chart, page, stacked
-from penstock.console.overload import Phase, Seen, capacity, overloaded
+from penstock.console.overload import Phase, Seen, between, capacity, kept_rate, overloaded
 from penstock.errors import PenstockError
 
 DELAY_S: Final = 2.0
@@ -21,6 +21,8 @@ MEASURED: Final[tuple[Phase, ...]] = ((2.0, 500.0), (6.0, 30_000.0))
 """More than any machine works off: what is worked off is the capacity."""
 CALM_S: Final = 4.0
 BURST_S: Final = 12.0
+SETTLING_S: Final = 4.0
+"""From then on the burst is judged."""
 CALM: Final = 0.3
 BURST: Final = 2.0
 """Times the capacity."""
@@ -95,8 +97,10 @@ def _told(show: Show) -> Iterator[Say]:
 def facts(show: Show) -> list[tuple[str, str, str]]:
     """What the two runs were, side by side."""
     before, after = (show.seen[name] for name in (BEFORE, AFTER))
+    start_s, end_s = CALM_S + SETTLING_S, CALM_S + BURST_S
     rows: list[tuple[str, Callable[[Sequence[Seen]], str]]] = [
-        ("p99 in the burst, from 10 s on", lambda s: _seconds(late_p99(s, CALM_S + 10.0, CALM_S + BURST_S))),
+        (f"p99 in the burst, from {SETTLING_S:g} s on", lambda s: _seconds(late_p99(s, start_s, end_s))),
+        ("worked off then, of the capacity", lambda s: f"{kept_rate(s, start_s, end_s) / show.capacity:.0%}"),
         ("slowest result", lambda s: _seconds(max((x.p99_s or 0.0 for x in s), default=None))),
         ("rows that came", lambda s: f"{sum(x.came for x in s):,}"),
         ("rows kept", lambda s: f"{sum(x.kept for x in s):,}"),
@@ -106,7 +110,7 @@ def facts(show: Show) -> list[tuple[str, str, str]]:
 
 def late_p99(seen: Sequence[Seen], start_s: float, end_s: float) -> float | None:
     """The 99th percentile of the results of batches that ended in this time, by their own percentiles."""
-    chosen = [s for s in seen if start_s <= s.at_s <= end_s and s.p99_s is not None and s.results]
+    chosen = [s for s in between(seen, start_s, end_s) if s.p99_s is not None and s.results]
     if not chosen:
         return None
     order = sorted(chosen, key=lambda s: s.p99_s or 0.0)

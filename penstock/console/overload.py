@@ -26,7 +26,8 @@ STEPS: Final = 2000
 """Turns of the function's loop for a row: some hundred microseconds, so that reading is not the load."""
 GROUPS: Final = 500
 """Rows of the relation, which the first batch brings along."""
-CALM_SHARE: Final = 0.4
+UNSHED_S: Final = 2.0
+"""The delay that is declared where nothing is shed for it."""
 Phase = tuple[float, float]
 """Seconds, and rows a second."""
 SCRIPT: Final = """CREATE STREAM calls (ts TIMESTAMP, grp INT, x DOUBLE, line STRING) TIMESTAMP BY ts
@@ -86,7 +87,8 @@ def overloaded(
     folder: Path, phases: Sequence[Phase], delay_s: float | None, seen: Callable[[Seen], None],
     extra_s: float = 3.0, seed: int = 0, master: str = "local[2]",
 ) -> list[Seen]:  # fmt: skip
-    """Runs the query over the phases and a little longer; every batch with rows. Without `delay_s` nothing is shed."""
+    """Runs the query over the phases and a little longer; every batch with rows. Without `delay_s` it is the same run,
+    in mode `off`: nothing is shed."""
     from penstock.spark.run import Run, RunOptions
 
     shutil.rmtree(folder, ignore_errors=True)
@@ -94,7 +96,7 @@ def overloaded(
     trace(folder, phases, seed)
     _register()
     app = ps.App()
-    options = "" if delay_s is None else f"WITH (delay = '{round(delay_s * 1000)} ms')"
+    options = f"WITH (delay = '{round((delay_s or UNSHED_S) * 1000)} ms')"
     app.sql(SCRIPT.format(folder=folder, options=options))
     listed: list[Seen] = []
     began: list[float] = []
@@ -111,7 +113,7 @@ def overloaded(
         listed.append(_seen(report, time.monotonic() - began[0]))
         seen(listed[-1])
 
-    running = Run(app.network, RunOptions(master, str(folder / "checkpoint")), note)
+    running = Run(app.network, RunOptions(master, str(folder / "checkpoint"), mode="on" if delay_s else "off"), note)
     running.go()
     return listed
 
@@ -142,10 +144,24 @@ def adds_up(batches: Sequence[Seen]) -> bool:
 
 
 def capacity(batches: Sequence[Seen]) -> float:
-    """Results a second, one for each row, while there was always more to do: without the first, cold batches. Results
-    are what was worked off: without a delay a batch's rows are answered by the next one."""
+    """Rows a second that were worked off while there was always more to do: without the first, cold batches. A batch
+    answers its own rows, as its query declares a delay."""
     full = [b for b in batches if b.came]
     warm = full[min(2, len(full) // 3) :]
     if len(warm) < 2:
         return 0.0
-    return sum(b.results for b in warm[1:]) / (warm[-1].at_s - warm[0].at_s)
+    return sum(b.kept for b in warm[1:]) / (warm[-1].at_s - warm[0].at_s)
+
+
+def between(batches: Sequence[Seen], start_s: float, end_s: float) -> list[Seen]:
+    """Batches that ended between two instants; where these are not two, those that were under way then, too."""
+    inside = [b for b in batches if start_s <= b.at_s <= end_s]
+    return inside if len(inside) > 1 else inside + [b for b in batches if b.at_s > end_s][: 2 - len(inside)]
+
+
+def kept_rate(batches: Sequence[Seen], start_s: float, end_s: float) -> float:
+    """Rows a second that were kept between two instants, between the ends of batches."""
+    inside = between(batches, start_s, end_s)
+    if len(inside) < 2:
+        return 0.0
+    return sum(b.kept for b in inside[1:]) / (inside[-1].at_s - inside[0].at_s)

@@ -14,7 +14,6 @@ from typing import Final
 
 from penstock.control.coming import Coming, age_drops, reach_s
 from penstock.control.controllers import MISSING, Reading, Safe
-from penstock.control.controllers.base import known
 from penstock.control.loop import Proposal
 from penstock.control.promise import Promise
 from penstock.control.targets import Judged

@@ -38,15 +38,17 @@ def test_capacity_is_what_warm_batches_work_off() -> None:
 def test_the_percentile_counts_results_and_not_batches() -> None:
     burst = [seen(10, 99, 99, 1.0), seen(11, 1, 1, 9.0), seen(30, 5, 5, 99.0)]
     assert late_p99(burst, 5, 20) == 1.0
-    assert late_p99(burst, 40, 50) is None
+    assert late_p99(burst, 40, 50) is None and late_p99(burst, 20, 25) == 99.0
 
 
 def test_both_runs_stand_side_by_side() -> None:
-    show = Show(seen={BEFORE: [seen(15.0, 100, 100, 8.0)], AFTER: [seen(15.0, 100, 40, 1.5)]})
-    assert facts(show) == [
-        ("p99 in the burst, from 10 s on", "8.00 s", "1.50 s"), ("slowest result", "8.00 s", "1.50 s"),
-        ("rows that came", "100", "100"), ("rows kept", "100", "40"),
+    before = [seen(9.0, 50, 50, 3.0), seen(30.0, 100, 100, 8.0)]
+    after = [seen(9.0, 50, 40, 1.0), seen(10.0, 50, 40, 1.5), seen(12.0, 100, 90, 1.4)]
+    assert facts(Show(capacity=50.0, seen={BEFORE: before, AFTER: after})) == [
+        ("p99 in the burst, from 4 s on", "8.00 s", "1.50 s"), ("worked off then, of the capacity", "10%", "87%"),
+        ("slowest result", "8.00 s", "1.50 s"), ("rows that came", "150", "200"), ("rows kept", "150", "170"),
     ]  # fmt: skip
+    show = Show(seen={BEFORE: before, AFTER: after})
     assert len(drawn(show)) == 2
 
 

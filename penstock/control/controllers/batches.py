@@ -75,7 +75,7 @@ class Batches:
             self._aim = max(LEAST_AIM, self._aim * max(0.8, 1 / share))
         else:
             self._aim += 0.1 * (1 - self._aim)
-        return max(0.25, 1 - self.margin - 2 * self._error) * self._aim * reading.target_s
+        return max(0.25, 1 - self.margin - 3.5 * self._error) * self._aim * reading.target_s
 
     def _learned(self, reading: Reading) -> float:
         """H; a batch whose work is lost in its fixed part says nothing about it. After such batches what was believed
@@ -86,7 +86,7 @@ class Batches:
         kept = reading.processed * reading.took_s
         if math.isfinite(kept) and kept > TELLING * reading.target_s and worked > 0.1 * reading.target_s:
             found = min(reading.lanes, max(LEAST, kept / worked))
-            self._error += 0.1 * (min(0.2, abs(1 - self._headroom / found)) - self._error)
+            self._error += 0.1 * (min(0.2, max(0.0, self._headroom / found - 1)) - self._error)
             self._headroom += (0.5 if found < self._headroom else 0.2) * (found - self._headroom)
         elif math.isfinite(kept):
             self._headroom += 0.2 * max(0.0, reading.headroom - self._headroom)
