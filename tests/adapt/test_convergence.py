@@ -79,13 +79,13 @@ def test_a_greedy_ends_at_static_greedys_order_within_four_times_the_best() -> N
 
 @pytest.mark.parametrize("alpha", [0.9, 0.5])
 def test_with_alpha_below_one_it_is_within_four_over_alpha(alpha: float) -> None:
-    for statistics in sets(2, SETS // 2):
+    for statistics in sets(2, SETS):
         order = settled(made(AGreedy, statistics, alpha), tuple(range(statistics.filters)), statistics)
         assert unit_cost(order, statistics) <= 4 / alpha * unit_cost(optimal(statistics), statistics)
 
 
 def test_sweep_ends_there_too() -> None:
-    for statistics in sets(3, SETS // 4):
+    for statistics in sets(3, SETS):
         order = settled(made(Sweep, statistics, 1.0), tuple(range(statistics.filters)), statistics)
         assert same_greedy(order, statistics)
 
