@@ -15,21 +15,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from penstock.operators.base import Context
 from penstock.operators.columns.train import Train
 from penstock.operators.columns.vector import Array
+from penstock.operators.profiled_rows import NOBODY, ProfiledRun, Sampler
 from penstock.plan.filters import ALL, NEXT, Order, Profiling
 from penstock.plan.functions import SetAside
 
 Test = Callable[[Train], Array]
 """Which rows of a train a filter keeps: booleans, as many as the train is long or one for all."""
-RUN: Final = 512
-"""Rows of a sampled run: enough that a filter's time is that of its work, few enough that the last runs are recent."""
-_NOBODY: Final = np.empty(0, np.int64)
 
 
 class Profiled(NamedTuple):
@@ -72,7 +70,7 @@ class FilterChain:
         """What was measured since this was asked the last time; None where nothing was."""
         if not self._sampled:
             return None
-        bits = np.concatenate(self._bits) if self._bits else _NOBODY
+        bits = np.concatenate(self._bits) if self._bits else NOBODY
         found = Profiled(bits, self._sampled, self._seconds, self._rows)
         self._start()
         return found
@@ -104,7 +102,7 @@ class FilterChain:
     def _beside(self, train: Train, start: int, stop: int) -> Array:
         """A run in a long train: the verdicts on rows of the run that are left are those of the whole train, and each
         filter is asked about the others right after, while what it reads is at hand."""
-        run, rows = _Run(start, stop), None
+        run, rows = ProfiledRun(start, stop), None
         seconds, seen = np.zeros(len(self.tests)), np.zeros(len(self.tests))
         for i in self.order:
             dead = run.wanted(self.profiling.what, i)  # type: ignore[union-attr]
@@ -120,17 +118,18 @@ class FilterChain:
             self._seconds += seconds
             self._rows += seen
         self._warm = True
-        self._bits.append(run.bits[run.bits != 0])
+        self._bits.append(run.bits[run.dead()])
         self._sampled += stop - start
         return np.arange(len(train)) if rows is None else rows
 
     def _or_back(self, i: int, train: Train) -> Array:
         """Filter `i` on these rows; where it raises, nothing of it counts: all will be asked again, run by run."""
         try:
-            return np.broadcast_to(self.tests[i](train), len(train))
+            mask = self.tests[i](train)
         except SetAside as failure:
             self._uncount(failure, _counted(train.take(failure.rows)))  # type: ignore[arg-type]
             raise
+        return mask if mask.ndim else np.full(len(train), mask)
 
     def _in_pieces(self, train: Train, start: int, stop: int) -> Array:
         """The same where a filter raises, or might."""
@@ -141,7 +140,7 @@ class FilterChain:
     def _between(self, train: Train, start: int, stop: int) -> Array:
         """The rows from `start` up to `stop` that pass."""
         if start >= stop:
-            return _NOBODY
+            return NOBODY
         rows = self._filtered(train.slice(start, stop))
         return np.arange(start, stop) if rows is None else rows + start
 
@@ -256,32 +255,6 @@ class FilterChain:
             return mask
 
 
-class _Run:
-    """Verdicts on the rows from `start` up to `stop` of a train: `bits`, and in `last` the rows dropped last."""
-
-    def __init__(self, start: int, stop: int) -> None:
-        self.start, self.stop = start, stop
-        self.bits = np.zeros(stop - start, np.int64)
-        self.last = _NOBODY
-
-    def wanted(self, what: str | int, i: int) -> Array:
-        """The dropped rows that filter `i` is asked about, too."""
-        if what in (ALL, i):
-            return self.bits.nonzero()[0] + self.start
-        return self.last + self.start if what == NEXT else _NOBODY
-
-    def say(self, i: int, rows: Array | None, mask: Array, dead: Array, others: Array) -> None:
-        """Records what filter `i` says of the rows that are left (None: of all), and of dropped ones."""
-        if rows is None:
-            self.last = (~mask[self.start : self.stop]).nonzero()[0]
-        else:
-            low, high = np.searchsorted(rows, (self.start, self.stop))
-            self.last = rows[low:high][~mask[low:high]] - self.start
-        if len(dead):
-            self.bits[dead - self.start] |= np.left_shift(~others, i, dtype=np.int64)
-        self.bits[self.last] = 1 << i
-
-
 class _Watch:
     """Verdicts on the rows of one train: `alive` says which no filter has dropped, `bits` which filters did."""
 
@@ -325,48 +298,6 @@ class _Watch:
         """The profile tuples."""
         found: Array = self.bits[(self.bits != 0) & self.sampled]
         return found
-
-
-class Sampler:
-    """Draws a share `rate` of rows as they pass, by a pseudo-random sequence of its own."""
-
-    def __init__(self, rate: float, seed: int) -> None:
-        self.rate = rate
-        self._state = (seed * 0x9E3779B97F4A7C15 + 0x632BE59BD9B4E019) & _WORD
-        self._left = 0
-
-    def run(self, count: int) -> tuple[int, int] | None:
-        """The run of rows to sample of the next `count`, all of them where they are few; None for none."""
-        if self._left >= count or not self.rate:
-            self._left -= count
-            return None
-        length = max(RUN, int(self.rate * count))
-        start = 0 if count <= length else min(max(0, self._left), count - length)
-        stop = min(count, start + length)
-        self._left = self._left - count + self._gap(stop - start) if self.rate < 1 else 0
-        return start, stop
-
-    def rows(self, count: int) -> Array | None:
-        """The single rows to sample of the next `count`; None for none."""
-        mean = self.rate * count
-        wanted = min(count, int(mean) + (self._uniform() < mean - int(mean)))
-        if not wanted:
-            return None
-        step = count / wanted
-        return np.minimum(((np.arange(wanted) + self._uniform()) * step).astype(np.int64), count - 1)
-
-    def _gap(self, length: int) -> int:
-        """Rows from the begin of a run of `length` to that of the next: `rate` of them on average."""
-        return int(length / self.rate * (0.5 + self._uniform())) if self.rate else 0
-
-    def _uniform(self) -> float:
-        self._state = (self._state + 0x9E3779B97F4A7C15) & _WORD
-        z = ((self._state ^ self._state >> 30) * 0xBF58476D1CE4E5B9) & _WORD
-        z = ((z ^ z >> 27) * 0x94D049BB133111EB) & _WORD
-        return (z ^ z >> 31) / 2**64
-
-
-_WORD: Final = (1 << 64) - 1
 
 
 def _counted(train: Train) -> int:

@@ -13,7 +13,7 @@ from penstock.operators.base import Context
 from penstock.operators.columns.train import Train
 from penstock.operators.columns.vector import Vector
 from penstock.operators.filter import FilterOperator
-from penstock.operators.filter_chain import RUN, Sampler
+from penstock.operators.profiled_rows import RUN, Sampler
 from penstock.plan.expressions import Call, Column, Literal, conjunction
 from penstock.plan.filters import ALL, NEXT, Profiling, allowed, protectors
 from penstock.plan.functions import call
