@@ -43,6 +43,7 @@ class ProfileWindow:
         self._end = 0
         self._count = 0
         self._times: deque[Timed] = deque(maxlen=TIMES)
+        self._medians: tuple[Array, Array] | None = None
 
     def __len__(self) -> int:
         return self._count
@@ -69,15 +70,27 @@ class ProfileWindow:
     def time(self, timed: Timed) -> None:
         """Takes in processing times: those of the last `TIMES` reports are kept, whatever the tuples."""
         self._times.append(timed)
+        self._medians = None
 
     def unit_costs(self, otherwise: Sequence[float]) -> Array:
         """The seconds a tuple (a_i) of each filter, the median of the reports: one that was interrupted does not count;
         `otherwise` for a filter that no time was measured of."""
         costs: Array = np.asarray(otherwise, np.float64).copy()
-        if self._times:
-            seconds, rows = (np.array([t[k] for t in self._times], np.float64) for k in (1, 2))
-            for f in range(self.filters):
-                known = (rows[:, f] > 0) & (seconds[:, f] > 0)
-                if known.any():
-                    costs[f] = np.median(seconds[known, f] / rows[known, f])
+        if self._medians is None:
+            self._medians = _medians(self._times)
+        known, each = self._medians
+        costs[known] = each
         return costs
+
+
+def _medians(times: Sequence[Timed]) -> tuple[Array, Array]:
+    """The filters that any of these reports knows, and the median of what it says of each."""
+    if not times:
+        return np.empty(0, np.int64), np.empty(0)
+    seconds, rows = (np.array([t[k] for t in times], np.float64) for k in (1, 2))
+    told = (rows > 0) & (seconds > 0)
+    each = np.sort(np.divide(seconds, rows, out=np.full(rows.shape, np.inf), where=told), axis=0)
+    count = told.sum(axis=0)
+    known = count.nonzero()[0]
+    below, above = (count[known] - 1) // 2, count[known] // 2
+    return known, (each[below, known] + each[above, known]) / 2
