@@ -53,12 +53,12 @@ def run_demo(report: Path, picture: Path | None = None, master: str = "local[2]"
         for name, delay_s in ((BEFORE, None), (AFTER, DELAY_S)):
             tell(f"{name}: a burst of {BURST:g} times {show.capacity:,.0f} rows a second")
             overloaded(Path(folder) / "run", phases, delay_s, _adding(show, name, tell), 1.0, master=master)
+    for label, before, after in facts(show):
+        print(f"{label:<34}{before:>20}{after:>20}")
     charts = drawn(show)
     _write(report, page("Penstock under overload", facts(show), ("", BEFORE, AFTER), charts))
     if picture is not None:
         _write(picture, stacked(charts))
-    for label, before, after in facts(show):
-        print(f"{label:<34}{before:>20}{after:>20}")
     print(f"report: {report}")
 
 
@@ -146,6 +146,7 @@ def _seconds(value: float | None) -> str:
 
 def _write(path: Path, text: str) -> None:
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise PenstockError(f"cannot write {path}: {error.strerror}") from None
