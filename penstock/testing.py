@@ -93,7 +93,7 @@ def evaluate(
     lanes: int = 1,
     seed: int = 0,
     close: bool = True,
-    scheduler: str = "fifo",
+    scheduler: str | None = None,
     sharing: bool = True,
     shed: Mapping[str, Any] | None = None,
     filters: str | None = None,
@@ -118,7 +118,9 @@ def evaluate(
     boxes state takes time), "wall", or a clock of your own. Every half second (setting `control_period_us`) there is a
     snapshot with response times, and where a query declares a delay, `controller` decides how much to shed: a name of
     `penstock.control.controllers` ("seamless" unless said otherwise, "off" for none) or one that you made; the policy
-    may be named by `shed`. One processor runs it, whatever `lanes` says, and `batches` says nothing.
+    may be named by `shed`. One processor runs it, whatever `lanes` says, and `batches` says nothing. `scheduler` says
+    which operator runs next (`penstock.lane.schedulers`): without one, "latency" on a clock where a query declares its
+    latency QoS, else "fifo".
     """
     _refuse(engine, others)
     wishes = Wishes(shed, filters, controller, clock, seed)
@@ -139,7 +141,8 @@ def evaluate(
     if wishes.timed:
         paced = Paced(job, clock_of(clock or "virtual"), scheduler, steering)
         return _result(network, paced.run(), steering)
-    on = Lane(network, scheduler=scheduler) if lanes == 1 else Lanes(network, lanes, scheduler=scheduler)
+    named = scheduler or "fifo"
+    on = Lane(network, scheduler=named) if lanes == 1 else Lanes(network, lanes, scheduler=named)
     return _result(network, run(job, on, steering), steering)
 
 

@@ -218,7 +218,7 @@ def test_several_wrong_events_are_reported_at_once() -> None:
         ({"batches": "many"}, "batches = 'many' is no number of rows"),
         ({"batches": 1.5}, "batches = 1.5 is no number of rows"),
         ({"lanes": "two"}, "lanes = 'two'"),
-        ({"scheduler": None}, "unknown scheduler 'None'"),
+        ({"scheduler": 5}, "unknown scheduler '5'"),
         ({"engine": None}, "unknown engine 'None'"),
         ({"joins": "adaptive"}, "is not available on engine 'lane'"),
         ({"schedular": "fifo"}, "did you mean 'scheduler'?"),

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from penstock.plan.drops import Location
 from penstock.plan.network import Network
+from penstock.plan.node import Node
 from penstock.plan.nodes import Delay, Filter
 from penstock.stats.forgetting import Forgetting
-from penstock.stats.load import LoadModel, Work
+from penstock.stats.load import LoadModel
 from penstock.stats.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """`seconds` between two snapshots: rows by stream (dropped ones too), load that drops took away and that operators
-    worked off, in processor-seconds; tuples that came past the drops, and that were delivered or discarded."""
+    """`seconds` between two snapshots: rows by stream (dropped ones too), the network's `load` at their rates, what of
+    it drops took away and operators worked off, in processor-seconds; tuples that came past the drops, and that were
+    delivered or discarded."""
 
     seconds: float
     rows: Mapping[str, int]
+    load: LoadModel
     shed_s: float
     worked_s: float
     entered: int
@@ -35,8 +38,11 @@ class Meter:
     _seen: Forgetting = field(init=False)
     _before: Snapshot | None = None
 
+    _boxes: tuple[Node, ...] = field(init=False)
+
     def __post_init__(self) -> None:
         self._seen = Forgetting(self.network, self.half_life_s)
+        self._boxes = tuple(n for n in self.network.nodes() if isinstance(n, Delay))
 
     @property
     def known(self) -> bool:
@@ -46,15 +52,15 @@ class Meter:
     def see(self, snapshot: Snapshot, period_s: float) -> Period:
         """Takes note of a snapshot, `period_s` after the last one."""
         self._seen.see(snapshot, period_s)
-        model = self.load({})
         before, self._before = self._before, snapshot
         rows = _more(snapshot, before)
+        model = self.load({name: n / period_s for name, n in rows.items()} if period_s > 0 else {})
         dropped = _dropped(snapshot, before)
         shed_s = sum(n * model.coefficient(at) for at, n in dropped.items())
         gone = sum(n for at, n in dropped.items() if not at.node.inputs)
         worked_s = _busy(snapshot) - (0.0 if before is None else _busy(before))
         left = _discarded(snapshot) - (0 if before is None else _discarded(before)) + _delivered(snapshot)
-        return Period(period_s, rows, shed_s, worked_s, sum(rows.values()) - gone, left)
+        return Period(period_s, rows, model, shed_s, worked_s, sum(rows.values()) - gone, left)
 
     def fade(self, share: float) -> None:
         """Leaves `share` of what is remembered: what follows counts for more."""
@@ -63,11 +69,7 @@ class Meter:
     def load(self, rates: Mapping[str, float]) -> LoadModel:
         """The network under these rates (tuples a second by stream), with costs as they were measured lately. A delay
         box costs nothing besides where its consumer spends what it states."""
-        seen = self._seen.model(rates)
-        if not seen.work:
-            return seen
-        boxes = [n for n in seen.nodes if isinstance(n, Delay) and n not in seen.work]
-        return replace(seen, work={**seen.work, **dict.fromkeys(boxes, Work(0.0, 1.0))}) if boxes else seen
+        return self._seen.model(rates, self._boxes)
 
 
 def _more(now: Snapshot, before: Snapshot | None) -> dict[str, int]:

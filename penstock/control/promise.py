@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from penstock.control.keeping import Keeper
+from penstock.control.keeping import Keeper, Room
 from penstock.control.loop import Proposal
 from penstock.control.meter import Meter
 from penstock.control.targets import Judged, judged, targets
@@ -48,9 +48,13 @@ class Promise:
     def _running(self) -> dict[str, float]:
         return {q: t for q, t in self.wanted.items() if q not in self.keeper.shut_down}
 
-    def placed(self, plan: Plan, load: LoadModel, excess: float) -> Shedding:
-        """What goes for `excess`."""
-        return self.keeper.place(plan, load, excess)
+    def placed(
+        self, plan: Plan, load: LoadModel, excess: float, seconds: float, capacity: float | None = None
+    ) -> Shedding:
+        """What goes for `excess` in a period of so many `seconds`; `capacity` is what was measured to be worked off in
+        a second, None where nothing was yet."""
+        believed = self.headroom * self.lanes if capacity is None else capacity
+        return self.keeper.place(plan, load, excess, Room(believed, seconds, self.target_s))
 
     def proposals(self, plan: Plan, made: Shedding, why: str, first: tuple[Placed, ...] = ()) -> list[Proposal]:
         """The changes to what is `made`, the drops of `first` before it; none where the plan is so already."""

@@ -13,6 +13,7 @@ from penstock.lane.slot import Feed, Key, Slot
 from penstock.operators.base import Context, Operator
 from penstock.operators.columns.dictionary import Dictionaries
 from penstock.operators.columns.train import Train
+from penstock.plan.latency import latency_of
 from penstock.plan.network import Query
 from penstock.plan.node import Kind, Node, walk
 from penstock.plan.nodes import Delay, Source, Table
@@ -172,6 +173,14 @@ class Graph:
         self.order = list(_ordered(self.slots.values()))
         for position, slot in enumerate(self.order):
             slot.position = position
+        self._declare()
+
+    def _declare(self) -> None:
+        """Tells each slot for which latency QoS it works."""
+        declared = {t.arc: found for t in self.taps.values() if (found := latency_of(t.query)) is not None}
+        for slot in reversed(self.order):
+            own = [declared[arc] for arc in slot.outputs if arc in declared]
+            slot.latencies = tuple(dict.fromkeys([*own, *(q for taker in slot.takers for q in taker.latencies)]))
 
 
 def older(producer: Producer) -> bool:

@@ -17,6 +17,7 @@ from penstock.errors import PenstockError, unknown
 from penstock.lane.clock import Clock, VirtualClock, WallClock
 from penstock.lane.events import Arrival
 from penstock.lane.runtime import Lane
+from penstock.lane.schedulers import fitting
 from penstock.lane.session import Job, Outcome, Session, Steering
 from penstock.operators.columns.train import Train
 from penstock.operators.columns.vector import Array
@@ -82,11 +83,12 @@ class _Answered:
 
 
 class Paced:
-    """Runs `job` on a lane by `clock`, under the plans that `steering` chooses."""
+    """Runs `job` on a lane by `clock`, under the plans that `steering` chooses; without a `scheduler`, by what its
+    queries declare (`penstock.lane.schedulers.fitting`)."""
 
-    def __init__(self, job: Job, clock: PacedClock, scheduler: str = "fifo", steering: Steering | None = None,
+    def __init__(self, job: Job, clock: PacedClock, scheduler: str | None = None, steering: Steering | None = None,
                  settings: Settings | None = None) -> None:  # fmt: skip
-        lane = Lane(job.network, scheduler=scheduler, clock=clock, settings=settings)
+        lane = Lane(job.network, scheduler=scheduler or fitting(job.network), clock=clock, settings=settings)
         self._session = Session(job, lane, None)
         self._lane = lane
         self._clock = clock

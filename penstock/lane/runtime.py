@@ -22,6 +22,7 @@ from penstock.lane.graph import Build, Graph
 from penstock.lane.observe import Observer
 from penstock.lane.probes import Probes
 from penstock.lane.schedulers import scheduler as named_scheduler
+from penstock.lane.slot import NUMBERS_HZ
 from penstock.lane.sweep import Sweeper, Typed, held
 from penstock.lane.valves import Valves
 from penstock.lane.window_wiring import Held, next_slice
@@ -90,7 +91,7 @@ class Lane:
     def push(self, name: str, train: Train, progress: int) -> None:
         """Gives the stream or relation `name` a train in the total order, and the promise that nothing stamped before
         `progress` follows it."""
-        self._inputs += 1
+        self._inputs = max(self._inputs + 1, round(self.clock.now() * NUMBERS_HZ))
         if self._valves.windows.paces or self._held:
             self._held.append(Held(name, train, progress, self._inputs))
         else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from penstock.lane.clock import Clock
 from penstock.lane.contexts import ORIGIN, Birth
@@ -12,8 +12,12 @@ from penstock.operators.base import Context, Operator, Stateless
 from penstock.operators.columns.train import Train
 from penstock.operators.drops import Valve
 from penstock.operators.drops.window_decoder import Decoder
+from penstock.plan.latency import Latency
 from penstock.plan.node import Node
 from penstock.plan.windows import BEGIN, END
+
+NUMBERS_HZ: Final = 1e9
+"""Inputs are numbered in the order in which they come, by the time at which they do: so many numbers a second."""
 
 
 class Key(NamedTuple):
@@ -61,12 +65,15 @@ class Slot:
     before its result fans out, `decoder` takes out windows that were dropped above, `probe` looks at what comes before
     drops.
 
+    `latencies` are the latency QoS of the queries that it works for, as far as they declare one.
+
     `unborn` is the instant that its inputs must have come to before it starts, None once it runs (see `graph.bear`).
     """
 
     __slots__ = (
-        "busy_s", "clock", "context", "decoder", "delay_s", "done", "inputs", "key", "operator", "outputs", "position",
-        "probe", "process", "producers", "rows_in", "rows_out", "runs", "stateless", "unborn", "valve", "worked",
+        "busy_s", "clock", "context", "decoder", "delay_s", "done", "inputs", "key", "latencies", "operator", "outputs",
+        "position", "probe", "process", "producers", "rows_in", "rows_out", "runs", "stateless", "unborn", "valve",
+        "worked",
     )  # fmt: skip
 
     def __init__(self, key: Key, context: Context, clock: Clock, delay_s: float = 0.0) -> None:
@@ -84,6 +91,7 @@ class Slot:
         self.decoder: Decoder | None = None
         self.valve: Valve | None = None
         self.probe: Callable[[Train], None] | None = None
+        self.latencies: tuple[Latency, ...] = ()
         self.position = 0
         self.done = BEGIN
         self.unborn: int | None = None
@@ -171,6 +179,11 @@ class Slot:
         return min((arc.numbers[0] for arc in self.inputs if arc.rows), default=0)
 
     @property
+    def waited_s(self) -> float:
+        """Seconds since that input came: inputs are numbered by the time."""
+        return self.clock.now() - self.oldest / NUMBERS_HZ
+
+    @property
     def cost_s(self) -> float:
         """Measured seconds an element."""
         return self.busy_s / self.rows_in if self.rows_in else 0.0
@@ -181,10 +194,15 @@ class Slot:
         return self.rows_out / self.rows_in if self.rows_in else 1.0
 
     @property
+    def takers(self) -> list[Slot]:
+        """The operators that take its result."""
+        return list({id(a.consumer): a.consumer for a in self.outputs if isinstance(a.consumer, Slot)}.values())
+
+    @property
     def successor(self) -> Slot | None:
         """The operator that takes its result, where there is exactly one."""
-        takers = {id(a.consumer): a.consumer for a in self.outputs if isinstance(a.consumer, Slot)}
-        return next(iter(takers.values())) if len(takers) == 1 else None
+        takers = self.takers
+        return takers[0] if len(takers) == 1 else None
 
     @property
     def closed(self) -> bool:

@@ -18,9 +18,10 @@ from dataclasses import dataclass, replace
 from penstock.errors import PenstockError
 from penstock.plan.durations import parse_duration
 from penstock.plan.estimates import CONFIDENCE, estimate_of, why_not
+from penstock.plan.latency import latency_points
 from penstock.plan.network import Query
 from penstock.shed.graph import LINEAR, Graph, envelope
-from penstock.shed.reading import latency_graph, loss_graph, value_graph
+from penstock.shed.reading import loss_graph, value_graph
 from penstock.shed.values import Value
 
 
@@ -67,7 +68,7 @@ def qos(query: Query) -> QoS:
     try:
         loss = loss_graph(str(given["loss"])) if "loss" in given else None
         value = value_graph(str(given["value"]), query.root.schema, notes) if "value" in given else None
-        latency = latency_graph(str(given["latency"])) if "latency" in given else ()
+        latency = latency_points(str(given["latency"])) if "latency" in given else ()
         gap = _gap(given["max_gap"]) if "max_gap" in given else None
     except PenstockError as error:
         placed = (replace(d, message=f"query '{query.name}': {d.message}") for d in error.diagnostics)

@@ -8,21 +8,19 @@ from itertools import pairwise
 from typing import Any, Final
 
 from penstock.errors import Diagnostic, PenstockError, unknown
-from penstock.plan.durations import parse_duration
+from penstock.plan.pairs import NUMBER, number, pairs, utility
 from penstock.plan.schema import Schema
 from penstock.plan.types import STRING, Type, to_internal
-from penstock.shed.graph import Graph, Point
+from penstock.shed.graph import Graph
 from penstock.shed.values import Interval, Value
 
-_NUMBER: Final = r"-?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
-_RANGE: Final = re.compile(rf"[\[(]?\s*({_NUMBER})?\s*(?:\.\.|-|,|to)\s*({_NUMBER})?\s*[)\]]?")
-_BOUND: Final = re.compile(rf"(<|>=)\s*({_NUMBER})")
-_UTILITY: Final = re.compile(rf"({_NUMBER})(?:\s*\.\.\s*({_NUMBER}))?")
+_RANGE: Final = re.compile(rf"[\[(]?\s*({NUMBER})?\s*(?:\.\.|-|,|to)\s*({NUMBER})?\s*[)\]]?")
+_BOUND: Final = re.compile(rf"(<|>=)\s*({NUMBER})")
+_UTILITY: Final = re.compile(rf"({NUMBER})(?:\s*\.\.\s*({NUMBER}))?")
 _NAME: Final = r"(?:<|>=)\s*[^=,]+?|(?:'(?:[^']|'')*'|\[[^\])]*[\])]|[^',=\[])+?"
 _ITEM: Final = re.compile(rf"\s*({_NAME})\s*[=:]\s*([^,=']+?)\s*(?:,|$)")
 _LOSS: Final = "such as '100: 1.0, 50: 0.7, 0: 0'"
 _VALUE: Final = "such as \"src: '10.0.0.1' = 1.0, else = 0.2\" or 'x: 0..50 = 0.2, 50..101 = 1.0'"
-_LATENCY: Final = "such as '1 second: 1.0, 10 seconds: 0'"
 
 
 def loss_graph(text: str) -> Graph:
@@ -33,31 +31,20 @@ def loss_graph(text: str) -> Graph:
     """
     points = {0.0: 0.0, 1.0: 1.0}
     said: set[float] = set()
-    for left, right in _pairs(text, "loss", _LOSS):
-        percent = _number(left.removesuffix("%").strip(), "loss", _LOSS)
+    for left, right in pairs(text, "loss", _LOSS):
+        percent = number(left.removesuffix("%").strip(), "loss", _LOSS)
         if not 0 <= percent <= 100:
             raise PenstockError(Diagnostic(f"loss: {left} is no percentage", help=_LOSS))
         if percent in said:
             raise PenstockError(Diagnostic(f"loss: {left} percent is given twice", help=_LOSS))
         said.add(percent)
-        points[percent / 100] = _utility(right, "loss", _LOSS)
+        points[percent / 100] = utility(right, "loss", _LOSS)
     listed = tuple(sorted(points.items()))
     fall = next((b for a, b in pairwise(listed) if b[1] < a[1]), None)
     if fall is not None:
         message = f"loss: {fall[0] * 100:g} percent of the results cannot be worth less than fewer of them"
         raise PenstockError(Diagnostic(message, help=_LOSS))
     return Graph(listed)
-
-
-def latency_graph(text: str) -> tuple[Point, ...]:
-    """(seconds, utility) by rising delay."""
-    points = []
-    for left, right in _pairs(text, "latency", _LATENCY):
-        points.append((parse_duration(left) / 1e6, _utility(right, "latency", _LATENCY)))
-    points.sort()
-    if any(b[1] > a[1] for a, b in pairwise(points)):
-        raise PenstockError(Diagnostic("latency: a later result cannot be worth more", help=_LATENCY))
-    return tuple(points)
 
 
 def value_graph(text: str, schema: Schema, notes: list[str]) -> Value:
@@ -73,11 +60,11 @@ def value_graph(text: str, schema: Schema, notes: list[str]) -> Value:
     other: float | None = None
     for left, right in _items(rest):
         if left.lower() in ("else", "other"):
-            other = _utility(right, "value", _VALUE)
+            other = utility(right, "value", _VALUE)
         elif (found := _interval(left, right)) is not None:
             intervals.append(found)
         else:
-            categories.append((_constant(left, schema.type_of(name)), _utility(right, "value", _VALUE)))
+            categories.append((_constant(left, schema.type_of(name)), utility(right, "value", _VALUE)))
     _check(intervals, categories, schema.type_of(name), name)
     if other is None:
         notes.append(f"value: other values of {name} are worth 0, unless 'else = ...' says more")
@@ -118,7 +105,7 @@ def _utilities(text: str) -> tuple[float, float]:
     match = _UTILITY.fullmatch(text)
     if match is None:
         raise PenstockError(Diagnostic(f"value: '{text}' is no utility", help=_VALUE))
-    return _utility(match[1], "value", _VALUE), _utility(match[2] or match[1], "value", _VALUE)
+    return utility(match[1], "value", _VALUE), utility(match[2] or match[1], "value", _VALUE)
 
 
 def _constant(text: str, t: Type) -> Any:
@@ -147,24 +134,3 @@ def _items(text: str) -> Iterator[tuple[str, str]]:
             raise PenstockError(Diagnostic(f"value: '{text[place:].strip()}' cannot be read", help=_VALUE))
         yield match[1].strip(), match[2].strip()
         place = match.end()
-
-
-def _pairs(text: str, option: str, example: str) -> Iterator[tuple[str, str]]:
-    for piece in text.split(","):
-        left, colon, right = piece.partition(":")
-        if not colon:
-            raise PenstockError(Diagnostic(f"{option}: '{piece.strip()}' has no colon", help=example))
-        yield left.strip(), right.strip()
-
-
-def _number(text: str, option: str, example: str) -> float:
-    if re.fullmatch(_NUMBER, text) is None:
-        raise PenstockError(Diagnostic(f"{option}: '{text}' is no number", help=example))
-    return float(text)
-
-
-def _utility(text: str, option: str, example: str) -> float:
-    utility = _number(text, option, example)
-    if not 0 <= utility <= 1:
-        raise PenstockError(Diagnostic(f"{option}: a utility lies between 0 and 1, not at {text}", help=example))
-    return utility

@@ -23,17 +23,15 @@ def only(network: Network, gone: Iterable[str]) -> Network:
     return replace(network, queries=tuple(q for q in network.queries if q.name not in left))
 
 
-def costliest(load: LoadModel, gone: Iterable[str], among: Collection[str] | None = None) -> str | None:
-    """Of the queries that still run (of those `among` them), the one without which most load goes; None where none is
-    left."""
+def costliest(
+    load: LoadModel, gone: Iterable[str], among: Collection[str] | None = None, drops: Collection[Placed] = ()
+) -> str | None:
+    """Of the queries that still run (of those `among` them), the one without which most goes of the load that `drops`
+    leave; None where none is left."""
     running = only(load.network, gone)
-    whole = of(running, load).load()
+    whole = of(running, load).load_under(drops)
     names = [q.name for q in running.queries if among is None or q.name in among]
-    return max(names, key=lambda name: _spared(load, running, whole, name), default=None)
-
-
-def _spared(load: LoadModel, running: Network, whole: float, name: str) -> float:
-    return whole - of(only(running, [name]), load).load()
+    return max(names, key=lambda name: whole - of(only(running, [name]), load).load_under(drops), default=None)
 
 
 def cuts(network: Network, running: Network) -> tuple[Placed, ...]:

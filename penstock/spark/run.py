@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
@@ -32,7 +33,7 @@ from penstock.spark.session import JavaLog, cache_folder, cores, open_session
 from penstock.spark.sinks import open_sink
 from penstock.spark.sizes import Sizes
 from penstock.spark.sources import open_relation, open_stream
-from penstock.spark.sources.replay import feeding
+from penstock.spark.sources.replay import feeding, halt
 from penstock.spark.sources.vanishing import Vanishing
 from penstock.spark.stages import staged
 from penstock.spark.state.checkpoint import Checkpoint
@@ -89,6 +90,7 @@ class Run:
         self._vanishing = Vanishing(self.spark, read, options.checkpoint)
         formats = {s.source.format.lower() for s in network.streams if s.source is not None}
         self._paced = options.until_idle and "replay" in formats
+        self._work = f"{options.checkpoint}/sources"
         self._stopping = threading.Event()
         own = self.checkpoint.folder.sub("dead-letters").name
         letters = DeadLetters(self.checkpoint.run, options.dead_letters or own)
@@ -152,8 +154,9 @@ class Run:
                     self.pipeline.follow_up()
                 self._tell()
                 self._look_around()
-                if self._paced and not feeding():
-                    query.processAllAvailable()
+                if self._paced and not feeding(self._work):
+                    with suppress(StreamingQueryException):
+                        query.processAllAvailable()
                     break
             failure = self._failure or (None if self._stopping.is_set() else query.exception())
             if failure is not None:
@@ -161,6 +164,7 @@ class Run:
             self.pipeline.settle()
         finally:
             query.stop()
+            halt(self._work)
 
     def _look_around(self) -> None:
         """What is done now and then: the lock is kept, and sources are looked for that have gone."""
@@ -172,8 +176,7 @@ class Run:
         self._vanishing.folders()
 
     def _start(self) -> StreamingQuery:
-        work = f"{self.options.checkpoint}/sources"
-        frames = {s.name: open_stream(self.spark, s, work=work) for s in self._read()}
+        frames = {s.name: open_stream(self.spark, s, work=self._work) for s in self._read()}
         rows = gate(self.staged, frames, self.pipeline.steering.ordering.entries)
         writer = rows.writeStream.foreachBatch(self._on_batch).queryName(self.checkpoint.run)
         writer = writer.option("checkpointLocation", f"{self.options.checkpoint}/spark")

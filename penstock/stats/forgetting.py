@@ -7,7 +7,7 @@ known, and one whose selectivity has moved is known anew soon.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from penstock.plan.network import Network
 from penstock.plan.node import Node
 from penstock.plan.windows import BEGIN, END
-from penstock.stats.load import LoadModel, Work
+from penstock.stats.load import IDLE, LoadModel, Work
 from penstock.stats.snapshot import OperatorStatistics, Snapshot, StreamStatistics
 from penstock.stats.values import Seen, Values
 
@@ -57,11 +57,14 @@ class Forgetting:
         """Watched columns as they were seen before the run."""
         self._values.know(values)
 
-    def model(self, rates: Mapping[str, float] | None = None) -> LoadModel:
+    def model(self, rates: Mapping[str, float] | None = None, free: Iterable[Node] = ()) -> LoadModel:
         """The network's load as far as it is known now, at `rates` (None: those of lately). Without sharing, an
-        operator costs once for each query that has it."""
+        operator costs once for each query that has it. What is `free` costs nothing but what was measured of it, once
+        anything was."""
         rates = self._flows.rates() if rates is None else rates
-        return LoadModel(self.network, self.work(), rates, values=self._values.seen())
+        work = self.work()
+        known = {**dict.fromkeys(free, IDLE), **work} if work else work
+        return LoadModel(self.network, known, rates, values=self._values.seen())
 
     def work(self) -> dict[Node, Work]:
         """What each operator does with an element, as far as anything is known of it."""

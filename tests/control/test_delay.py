@@ -10,18 +10,13 @@ import numpy as np
 import pytest
 
 import penstock as ps
-from penstock.control.keeping import Keeper, costliest, cuts
 from penstock.control.loop import Decision
 from penstock.control.targets import judged, targets
 from penstock.cql import compile_script
 from penstock.errors import PenstockError
 from penstock.lane.clock import VirtualClock
-from penstock.plan.node import walk
-from penstock.plan.rewrites import optimize
-from penstock.plan.running import Plan, SetDrops, ShutDown
-from penstock.shed.random_shedding import RandomShedding
+from penstock.plan.running import SetDrops
 from penstock.stats.batches import DelayStatistics
-from penstock.stats.load import LoadModel, with_stated_costs
 from penstock.stats.snapshot import Snapshot
 from penstock.testing import Result, evaluate
 
@@ -107,36 +102,6 @@ def test_off_and_monitor_drop_nothing_and_monitor_says_what_would_go() -> None:
     assert len(off["q"]) == len(watched["q"]) == len(events)
     decisions = [d for d in watched.log if isinstance(d, Decision)]
     assert {d.refused for d in decisions} == {"shedding is watched only"}
-
-
-def test_a_delay_outranks_a_gap_and_the_costliest_query_is_shut_down_and_reported() -> None:
-    app = ps.App()
-    chain(app, "s", 4000).output("heavy", delay="1 second", max_gap=3)
-    chain(app, "t", 500).output("light", delay="1 second", max_gap=3)
-    events = sorted(arriving([(20, 500)]) + arriving([(20, 200)], "t"), key=lambda e: e[1])
-    result = evaluate(app, events, clock="virtual", shed={"policy": "random"})
-    assert result.stats.shut_down == ("heavy",)
-    (told,) = [d for d in result.log if isinstance(d, Decision) and isinstance(d.proposal.change, ShutDown)]
-    assert "heavy" in told.proposal.why and told.refused is None
-    assert len(result["light"]) == 20 * 200
-    assert max(d.p99_s for now, d in periods(result) if now > 8) < 1.0
-
-
-def test_what_only_shut_down_queries_need_is_cut_where_it_begins() -> None:
-    app = ps.App()
-    shared = app.stream("s", "x int").delay(1000)
-    shared.filter("x > 1").delay(3000).output("a")
-    shared.filter("x > 2").output("b")
-    network = optimize(app.network)
-    load = with_stated_costs(LoadModel(network, {}, {"s": 100.0}))
-    assert costliest(load, ()) == "a"
-    keeper = Keeper(RandomShedding(), ("a",))
-    made = keeper.place(Plan(network), load, 0.0)
-    ((at, drop),) = made.drops
-    assert drop.rate == 1
-    assert at.consumer in walk(network.query("a").root)
-    assert at.consumer not in walk(network.query("b").root)
-    assert cuts(network, network) == ()
 
 
 def test_the_drop_rate_is_calm_while_the_input_is() -> None:

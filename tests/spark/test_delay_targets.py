@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +51,7 @@ def trace(folder: Path, rates: list[tuple[float, float]]) -> int:
 
 
 def run(folder: Path, batches: int, **options: Any) -> list[BatchReport]:
-    """Runs the script until so many batches with rows are over."""
+    """Runs the script until so many batches with rows are over, or the trace is: a busy machine makes fewer of them."""
     network = compile_script(SCRIPT.format(folder=folder))
     reports: list[BatchReport] = []
 
@@ -61,11 +60,8 @@ def run(folder: Path, batches: int, **options: Any) -> list[BatchReport]:
         if sum(r.source is not None for r in reports) >= batches:
             running.stop()
 
-    running = Run(network, RunOptions("local[2]", str(folder / "ck"), **options), note)
-    stop = threading.Timer(90, running.stop)
-    stop.start()
+    running = Run(network, RunOptions("local[2]", str(folder / "ck"), until_idle=True, **options), note)
     running.go()
-    stop.cancel()
     return reports
 
 

@@ -13,7 +13,7 @@ from pyspark.sql import Row, SparkSession
 
 from penstock.errors import PenstockError
 from penstock.spark.sources import open_stream
-from penstock.spark.sources.replay import feeding
+from penstock.spark.sources.replay import feeding, halt
 from penstock.spark.sources.replay.feeder import Feeder
 from penstock.spark.sources.replay.spool import Spool, slice_ends
 from tests.spark.streams import Options, declared
@@ -118,11 +118,28 @@ def test_a_restart_goes_on_where_the_run_ended(tmp_path: Path) -> None:
     for end_us in (100_000, 300_000, 5_000_000, 5_500_000, 90_000_000):
         (spool.pending / f"{end_us:018d}.parquet").touch()
     assert fed(tmp_path, 2) >= 0.3
-    assert len(list(spool.arrived.iterdir())) == 2 and not feeding()
+    assert len(list(spool.arrived.iterdir())) == 2 and not feeding(str(tmp_path))
     assert 4.6 < fed(tmp_path, 3) < 30
     at = [p.stat().st_mtime for p in sorted(spool.arrived.iterdir())]
     assert at[1] - at[0] == pytest.approx(0.2, abs=1e-3)
-    assert len(at) in (3, 4) and not feeding()
+    assert len(at) in (3, 4) and not feeding(str(tmp_path))
+
+
+def test_a_replay_of_a_run_that_is_over_ends_whatever_else_runs(tmp_path: Path) -> None:
+    spools = [Spool(tmp_path / name / "s", "") for name in ("over", "other")]
+    for spool in spools:
+        spool.pending.mkdir(parents=True)
+        spool.arrived.mkdir()
+        (spool.pending / f"{90_000_000:018d}.parquet").touch()
+    feeders = [Feeder(spool, Session([Query()])) for spool in spools]  # type: ignore[arg-type]
+    for feeder in feeders:
+        feeder.start()
+    halt(str(tmp_path / "over"))
+    feeders[0].join(timeout=5)
+    assert not feeding(str(tmp_path / "over")) and feeding(str(tmp_path / "other")) and feeding(str(tmp_path))
+    halt(str(tmp_path))
+    feeders[1].join(timeout=5)
+    assert not feeding(str(tmp_path))
 
 
 def test_slices_widen_in_a_long_replay() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from penstock.plan.latency import Latency
+
 
 class Task(Protocol):
     """An operator as a scheduler sees it."""
@@ -22,6 +24,10 @@ class Task(Protocol):
         """The number of the input that the first waiting element was made from."""
 
     @property
+    def waited_s(self) -> float:
+        """Seconds since that input came."""
+
+    @property
     def cost_s(self) -> float:
         """Seconds an element, as measured."""
 
@@ -32,6 +38,14 @@ class Task(Protocol):
     @property
     def successor(self) -> Task | None:
         """The operator that takes its result, where there is exactly one."""
+
+    @property
+    def takers(self) -> Sequence[Task]:
+        """The operators that take its result."""
+
+    @property
+    def latencies(self) -> Sequence[Latency]:
+        """The latency QoS of the queries that it works for, as far as they declare one."""
 
 
 class Scheduler(Protocol):

@@ -16,10 +16,10 @@ from pyspark.sql import functions as F
 from penstock.errors import Diagnostic, PenstockError, unknown
 from penstock.spark.sources.columns import IDENTITY, VERDICT, name
 from penstock.spark.sources.read import Reading
-from penstock.spark.sources.replay.feeder import Feeder, feeding
+from penstock.spark.sources.replay.feeder import Feeder, feeding, halt
 from penstock.spark.sources.replay.spool import SLICE_COLUMN, Pace, prepared
 
-__all__ = ["OURS", "feeding", "open_replay"]
+__all__ = ["OURS", "feeding", "halt", "open_replay"]
 
 OURS = ("format", "speed", "arrivals", "pace_by", "maxFilesPerTrigger")
 READABLE = ("csv", "json", "parquet", "orc")

@@ -14,18 +14,29 @@ from pyspark.sql import SparkSession
 from penstock.spark.sources.replay.spool import Spool
 
 LOOK_S: Final = 0.02
-_FEEDING: Final[set[str]] = set()
+_FEEDING: Final[list[Feeder]] = []
 _LOCK: Final = threading.Lock()
 
 
-def feeding() -> bool:
-    """True while a replay in this process has rows to come."""
+def feeding(below: str) -> bool:
+    """True while a replay whose slices lie below this folder has rows to come: other runs of this process have their
+    own."""
+    return bool(_below(below))
+
+
+def halt(below: str) -> None:
+    """Ends the replays whose slices lie below this folder: a run that is over feeds nobody."""
+    for feeder in _below(below):
+        feeder.halted.set()
+
+
+def _below(folder: str) -> list[Feeder]:
     with _LOCK:
-        return bool(_FEEDING)
+        return [f for f in _FEEDING if f.spool.folder.is_relative_to(folder)]
 
 
 class Feeder(threading.Thread):
-    """Moves slices from `spool.pending` to `spool.arrived`.
+    """Moves slices from `spool.pending` to `spool.arrived`, until it is `halted`.
 
     The clock starts with the first streaming query, so that starting Spark does not count as a backlog; it goes on from
     the last slice that had arrived, where a run before has ended. A slice's modification time is its scheduled instant,
@@ -34,39 +45,40 @@ class Feeder(threading.Thread):
 
     def __init__(self, spool: Spool, spark: SparkSession) -> None:
         super().__init__(name=f"replay of {spool.folder.name}", daemon=True)
-        self._spool = spool
+        self.spool = spool
+        self.halted = threading.Event()
         self._spark = spark
         self._slices = sorted(spool.pending.iterdir())
         with _LOCK:
-            _FEEDING.add(str(spool.folder))
+            _FEEDING.append(self)
 
     def run(self) -> None:
         """Feeds until the end of the trace or of the query."""
         try:
             while self._queries() == 0:
-                time.sleep(LOOK_S)
+                if self.halted.wait(LOOK_S):
+                    return
             self._feed(time.time() - self._reached_s())
         except (Py4JError, PySparkException, OSError, ConnectionError):
             return
         finally:
             with _LOCK:
-                _FEEDING.discard(str(self._spool.folder))
+                _FEEDING.remove(self)
 
     def _reached_s(self) -> float:
         """How far an earlier run has come."""
-        return max((int(p.stem) for p in self._spool.arrived.glob("*.parquet")), default=0) / 1e6
+        return max((int(p.stem) for p in self.spool.arrived.glob("*.parquet")), default=0) / 1e6
 
     def _feed(self, start_s: float) -> None:
         for number, piece in enumerate(self._slices):
             due_s = start_s + int(piece.stem) / 1e6
             while (left := due_s - time.time()) > 0:
-                time.sleep(min(left, 0.5))
-                if left > 0.5 and self._queries() == 0:
+                if self.halted.wait(min(left, 0.5)) or (left > 0.5 and self._queries() == 0):
                     return
             if number % 16 == 0 and self._queries() == 0:
                 return
             os.utime(piece, (due_s, due_s))
-            piece.rename(self._spool.arrived / piece.name)
+            piece.rename(self.spool.arrived / piece.name)
 
     def _queries(self) -> int:
         """The streaming queries that have opened their sources."""
