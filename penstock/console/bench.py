@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import json
 import os
 import platform
@@ -19,16 +20,18 @@ Figure = dict[str, Any]
 
 
 def run_benchmark(name: str | None, json_file: Path | None, full: bool, seed: int, say: Callable[[str], None]) -> None:
-    """Runs the benchmark `name` (all of them for None), prints each figure and writes them to `json_file`."""
-    if name is not None and name not in NAMES:
-        raise PenstockError(unknown("benchmark", name, NAMES))
+    """Runs the benchmark `name` (all of them for None), or a part of it such as `control-lane`, prints each figure and
+    writes them to `json_file`."""
+    whole, _, part = (name or "").partition("-")
+    if name is not None and whole not in NAMES:
+        raise PenstockError(unknown("benchmark", whole, NAMES))
     report = _surroundings(seed)
     limits: list[str] = []
     figures: list[Figure] = []
-    for each in NAMES if name is None else (name,):
-        module = _module(each)
+    for each in (whole,) if whole else NAMES:
+        module = _part(each, part) if part else _module(each)
         limits.extend(getattr(module, "LIMITS", ()))
-        for figure in module.run(full=full, seed=seed):
+        for figure in (module.figures if part else module.run)(full=full, seed=seed):
             figures.append(figure)
             say(describe(figure))
     if json_file is not None:
@@ -57,6 +60,16 @@ def _module(name: str) -> Any:
                 f"the benchmark '{name}' needs the package '{error.name}': run it with ./penstockw"
             ) from None
         raise PenstockError("the benchmarks are part of the source checkout: run ./penstockw bench there") from None
+
+
+def _part(name: str, part: str) -> Any:
+    """The part of a benchmark that goes by this name: `lane` of `control` is `benchmarks.control_lane`."""
+    listed = getattr(_module(name), "PARTS", ())
+    alone = [p for p in listed if list(inspect.signature(p.figures).parameters) == ["full", "seed"]]
+    parts = {p.__name__.rpartition(f"{name}_")[2].rpartition(".")[2].replace("_", "-"): p for p in alone}
+    if part not in parts:
+        raise PenstockError(unknown(f"part of the benchmark '{name}'", part, list(parts)))
+    return parts[part]
 
 
 def _surroundings(seed: int) -> dict[str, Any]:

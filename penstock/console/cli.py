@@ -198,7 +198,9 @@ def demo(
 
 @app.command()
 def bench(
-    name: Annotated[str | None, typer.Argument(help="lane, distributed, ...; all of them when left out.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(help="lane, distributed, ..., or a part, control-lane; all of them when left out.")
+    ] = None,
     json_file: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the figures as JSON.")] = None,
     full: Annotated[bool, typer.Option(help="Everything, not only the short version.")] = False,
     seed: Annotated[int, typer.Option(help="The seed of every generated input.")] = 0,

@@ -42,10 +42,20 @@ class Agenda:
             self._known.remove(slot.position)
             del self._waiting[bisect_left(self._waiting, slot.position, key=_position)]
 
+    def settle(self) -> int:
+        """Tells every operator that has nothing to take how far time has come; how many elements came to queues by
+        that: an aggregate may have windows to close."""
+        came = 0
+        while self._idle:
+            slot = self._idle.popitem()[1]
+            before = 0 if slot.stateless else slot.around
+            slot.advance(min(slot.reach, self._cap))
+            came += 0 if slot.stateless else slot.around - before
+            self._tell(slot)
+        return came
+
     def next(self) -> Slot | None:
-        """The operator that runs next; None where none has anything to do."""
-        if self._idle:
-            return next(iter(self._idle.values()))
+        """The operator that runs next, once all is settled; None where none has anything to do."""
         if self._full:
             return self._full[max(self._full)]
         if not self._waiting:
@@ -56,6 +66,9 @@ class Agenda:
     def ran(self, slot: Slot) -> None:
         """Says that `slot` has run: it and its consumers may have more to do, or less."""
         self._note(slot)
+        self._tell(slot)
+
+    def _tell(self, slot: Slot) -> None:
         for arc in slot.outputs:
             if isinstance(arc.consumer, Slot):
                 self._note(arc.consumer)

@@ -181,6 +181,8 @@ class Lane:
 
     def _next(self, agenda: Agenda, cap: int, left_s: float = inf) -> bool:
         """One operator on one train; of rows that state what they cost no more than begin within `left_s`."""
+        if came := agenda.settle():
+            self.observer.moved(came)
         slot = agenda.next()
         if slot is not None:
             rows = self._train_rows
