@@ -1,19 +1,18 @@
-"""Figures 3 and 5 of Pham: background jobs take half of the processor at 100 s, on QN-flat and S_c."""
+"""Figure 3 of Pham: background jobs take half of the processor at 100 s, on QN-flat and S_c."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.figures.reporting import Row, at_least, at_most, row
+from benchmarks.figures.reporting import Row, at_most, row
 from benchmarks.figures.seamless_networks import flat, steady_then_more
-from benchmarks.figures.seamless_setup import PERIOD_S, SYSTEM, TARGET_S, Run, Track, in_parallel, taken_from
+from benchmarks.figures.seamless_setup import PERIOD_S, SYSTEM, TARGET_S, Run, Track, taken_from
 from penstock.control.controllers import Controller, Ctrl, Seamless
 
 STEP_S = 100.0
 FIRST_HEADROOM = 0.8
 # What both schemes lose must come to the same, within so many percentage points (62.98% and 62.69% in the paper).
 SAME_LOSS = 2.0
-PERIODS = (1, 5, 10, 20, 30, 40, 60)
 
 
 def trial(controller: Controller, headroom: float, seconds: float, seed: int, step_s: float = STEP_S) -> Track:
@@ -50,50 +49,4 @@ def figure_3(full: bool, seed: int) -> list[Row]:
         row("figure 3 SEaMLESS loss", 100 * seamless.loss, "%"),
         row("figure 3 CTRL loss", 100 * ctrl.loss, "%"),
         at_most("figure 3 difference of the losses", 100 * abs(seamless.loss - ctrl.loss), "points", SAME_LOSS),
-    ]  # fmt: skip
-
-
-def _adjusting(given: tuple[int, float]) -> dict[str, float]:
-    """What P makes of it where background jobs begin so many seconds after `STEP_S`, in the 70 s from then on."""
-    periods, offset = given
-    step_s = STEP_S + offset
-    track = trial(Seamless(periods=periods), FIRST_HEADROOM, step_s + 70.0, int(offset), step_s)
-    after = track.mean_s[track.now_s > step_s]
-    times = track.now_s[track.now_s > step_s] - step_s
-    seen = np.isfinite(after)
-    return {
-        "violation": float(np.maximum(after[seen] - TARGET_S, 0.0).mean()),
-        "distance": float(np.abs(after[seen] - TARGET_S).mean()),
-        "loss": 100 * track.loss,
-        "spread": float(after[seen & (times > 40)].std()),
-        "back": float(times[seen & (times > 5) & (after < 1.1 * TARGET_S)][0]),
-    }
-
-
-def figure_5(full: bool, seed: int) -> list[Row]:
-    """The step of figure 3 for several P, on average over when in a period of adjustment it comes."""
-    offsets = np.linspace(0, 20, 13 if full else 5)[:-1]
-    given = [(periods, float(offset)) for periods in PERIODS for offset in offsets]
-    found = in_parallel(_adjusting, given)
-    each = {p: [f for f, (q, _) in zip(found, given, strict=True) if p == q] for p in PERIODS}
-    mean = {p: {key: float(np.mean([f[key] for f in fs])) for key in fs[0]} for p, fs in each.items()}
-    rows = []
-    for periods, told in mean.items():
-        name = f"figure 5 P = {periods}:"
-        rows += [
-            row(f"{name} distance of response times from the target", told["distance"], "s distance"),
-            row(f"{name} average violation", told["violation"], "s violation"),
-            row(f"{name} loss", told["loss"], "%"),
-            row(f"{name} spread of response times from 40 s after the step on", told["spread"], "s spread"),
-            row(f"{name} below 110% of the target after", told["back"], "s"),
-        ]
-    nearest = min(mean, key=lambda p: mean[p]["distance"])
-    return [
-        *rows,
-        row("figure 5 P that keeps response times nearest to the target", nearest, "periods", None, 20.0,
-            20 <= nearest <= 40),
-        row("figure 5 P with the least violation", min(mean, key=lambda p: mean[p]["violation"]), "periods"),
-        at_least("figure 5 P = 1 loses more than P = 30", mean[1]["loss"] - mean[30]["loss"], "points", 0.1),
-        at_least("figure 5 P = 1 jitters more than P = 30", mean[1]["spread"] / mean[30]["spread"], "times", 1.2),
-        at_least("figure 5 P = 60 is later back than P = 30", mean[60]["back"] / mean[30]["back"], "times", 1.2),
     ]  # fmt: skip

@@ -100,7 +100,8 @@ class Ahead:
         if self.newest and coming.waited_s > RESERVE * self.promise.target_s:
             skips, coming = age_drops(plan.network, coming, age_s), coming.since(age_s)
         amount = self.controller.step(self._reading(coming, load))
-        made = self.promise.placed(plan, load, level(amount.excess, load.load()), coming.gathered_s, self._speed)
+        wanted = level(amount.excess, load.load())
+        made = self.promise.placed(plan, load, wanted, coming.gathered_s, self._speed, coming.floor_s)
         whole_s = load.load() * coming.gathered_s
         self._planned = _Planned(whole_s, whole_s - made.saved * coming.gathered_s, coming.floor_s)
         self._seen, self._worked_s = None, MISSING

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Final
 
 from penstock.control.keeping import Keeper, Room
 from penstock.control.loop import Proposal
@@ -15,6 +16,9 @@ from penstock.plan.running import Plan, SetDrops, ShutDown
 from penstock.shed.policy import Policy, Shedding
 from penstock.stats.batches import DelayStatistics
 from penstock.stats.load import LoadModel
+
+LEAST_WORKING: Final = 0.1
+"""The share of a micro-batch that is for work at least, however much it takes besides."""
 
 
 @dataclass(slots=True)
@@ -49,12 +53,14 @@ class Promise:
         return {q: t for q, t in self.wanted.items() if q not in self.keeper.shut_down}
 
     def placed(
-        self, plan: Plan, load: LoadModel, excess: float, seconds: float, capacity: float | None = None
-    ) -> Shedding:
+        self, plan: Plan, load: LoadModel, excess: float, seconds: float, capacity: float | None = None,
+        floor_s: float = 0.0,
+    ) -> Shedding:  # fmt: skip
         """What goes for `excess` in a period of so many `seconds`; `capacity` is what was measured to be worked off in
-        a second, None where nothing was yet."""
+        a second, None where nothing was yet; `floor_s` of each half of the target is not for work."""
         believed = self.headroom * self.lanes if capacity is None else capacity
-        return self.keeper.place(plan, load, excess, Room(believed, seconds, self.target_s))
+        working = max(LEAST_WORKING, 1 - 2 * floor_s / self.target_s)
+        return self.keeper.place(plan, load, excess, Room(believed * working, seconds, self.target_s))
 
     def proposals(self, plan: Plan, made: Shedding, why: str, first: tuple[Placed, ...] = ()) -> list[Proposal]:
         """The changes to what is `made`, the drops of `first` before it; none where the plan is so already."""

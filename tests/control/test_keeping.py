@@ -11,6 +11,7 @@ import pytest
 import penstock as ps
 from penstock.control.keeping import PATIENCE, Keeper, Room
 from penstock.control.loop import Decision
+from penstock.control.promise import Promise
 from penstock.plan.network import Network
 from penstock.plan.node import walk
 from penstock.plan.nodes import Filter
@@ -84,6 +85,15 @@ def test_a_burst_that_passes_shuts_nothing_down() -> None:
 
 def test_where_all_goes_that_may_and_results_are_late_for_long_the_target_wins() -> None:
     assert 12 <= asked(Keeper(Half()), load=1.9, excess=1.9, times=100, queued_s=2.5) <= 14
+
+
+@pytest.mark.parametrize(("floor_s", "shut"), [(0.0, ()), (0.5, ("q",))])
+def test_what_a_micro_batch_takes_besides_its_work_is_no_capacity(floor_s: float, shut: tuple[str, ...]) -> None:
+    plan, model = loaded(1.6)
+    promise = Promise(plan.network, Half())
+    for _ in range(40):
+        made = promise.placed(plan, model, 1.6, 0.9, capacity=1.0, floor_s=floor_s)
+    assert made.shut_down == shut
 
 
 @pytest.mark.parametrize("controller", ["ctrl", "seamless"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.figures.seamless_networks import bursty, complex_network, flat, steady_then_more, with_joins
+from benchmarks.figures.seamless_periods import LOSS, VIOLATION, Adjusting
 from benchmarks.figures.seamless_setup import SYSTEM, TARGET_S, Run
 from penstock.control.controllers import Aurora, Ctrl, Seamless
 from penstock.plan.nodes import Delay
@@ -29,6 +30,14 @@ def test_figure_3_ctrl_settles_at_twice_the_target_and_seamless_is_back_at_it(co
     assert track.mean_between(35, STEP_S) == pytest.approx(TARGET_S, rel=0.1)
     assert track.mean_between(STEP_S + 45, 125) == pytest.approx(after * TARGET_S, rel=0.1)
     assert track.headroom[-1] == pytest.approx(SYSTEM / 2 if after == 1.0 else SYSTEM, rel=0.1)
+
+
+def test_figure_5_as_printed_a_headroom_is_learned_best_from_20_to_40_periods() -> None:
+    found = {p: Adjusting(True, p, 7.0).run() for p in (1, 30, 60)}
+    violation, loss = ({p: told[key] for p, told in found.items()} for key in (VIOLATION, LOSS))
+    assert violation[30] < min(violation[1], violation[60])
+    assert loss[1] > loss[30] + 0.1
+    assert Adjusting(False, 30, 7.0).run()[VIOLATION] < violation[30]
 
 
 def test_table_1_shared_operators_blind_ctrl_and_not_seamless() -> None:
