@@ -162,6 +162,7 @@ class _Cutter:
         self.cuts: list[tuple[str, _Part]] = []
         self.parts: dict[Node, _Part] = {}
         self._leaves: dict[Node, _Part] = {}
+        self._made: set[Node] = set()
 
     def leaves(self) -> dict[Node, Node]:
         """The leaves that results of other fragments are."""
@@ -174,14 +175,14 @@ class _Cutter:
         return self.parts[node]
 
     def _over(self, node: Node) -> _Part:
-        below = [self.part(i) for i in node.inputs]
+        below = self._level(node, [self.part(i) for i in node.inputs])
         if any(p.allowed == frozenset() for p in below):
             return self._on_one_lane(node, below)
         whole = _combined(node, below)
         for attempt in (self._stateful, self._inner):
             if whole.allowed == frozenset() and not needs_order(node):
                 cut = [attempt(p, i) for p, i in zip(below, node.inputs, strict=True)]
-                whole = _combined(node, cut)
+                whole = _combined(node, self._level(node, cut))
         return self._on_one_lane(node, below) if whole.allowed == frozenset() else whole
 
     def _stateful(self, part: _Part, node: Node) -> _Part:
@@ -196,13 +197,22 @@ class _Cutter:
         """All in one place; what has been spread below stays so, but where the places of rows are needed."""
         if not needs_order(node):
             below = [p if not p.allowed else self._cut(p, i) for p, i in zip(below, node.inputs, strict=True)]
-        return replace(_combined(node, below), allowed=frozenset())
+        return replace(_combined(node, self._level(node, below)), allowed=frozenset())
+
+    def _level(self, node: Node, below: Sequence[_Part]) -> list[_Part]:
+        """A fragment has its rows from sources, or all of them from other fragments: sources feed nothing that runs
+        after an exchange."""
+        later = [any(leaf in self._made for leaf in p.leaves) for p in below]
+        if not any(later):
+            return list(below)
+        return [p if on else self._cut(p, i) for p, i, on in zip(below, node.inputs, later, strict=True)]
 
     def _cut(self, part: _Part, node: Node) -> _Part:
         if node not in self._leaves:
             name = f"{self.prefix}{len(self._leaves)}"
             leaf = Source(name, node.schema) if node.kind is Kind.STREAM else Table(name, node.schema)
             self._leaves[node] = _leaf(leaf)
+            self._made.add(leaf)
             self.cuts.append((name, part))
         return self._leaves[node]
 

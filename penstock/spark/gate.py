@@ -70,10 +70,10 @@ def _leaf(frame: DataFrame, entries: list[Entry], staged: Staged, needed: frozen
         columns.append(F.when(dead, _dead_letter(leaf.name)).alias(LETTER))
     if len(entries) == 1:
         return _alone(frame, entries[0], staged, judged, passes).select("_entry", "_lane", *heads, *columns)
-    targets = [_target(e.number, _lane(e, staged), _good(passes[e.number], judged)) for e in entries]
+    targets = [_target(e.number, lane_of(e, staged), _good(passes[e.number], judged)) for e in entries]
     if judged:
         targets.append(_target(DEAD, F.lit(0), dead))
-    rows = frame.select(F.explode(F.filter(F.array(*targets), lambda t: t.isNotNull())).alias("_to"), *heads, *columns)
+    rows = frame.select(F.explode(F.array(*targets)).alias("_to"), *heads, *columns).where(F.col("_to").isNotNull())
     return rows.select("_to._entry", "_to._lane", *(_quoted(c) for c in rows.columns if c != "_to"))
 
 
@@ -83,11 +83,11 @@ def _alone(frame: DataFrame, entry: Entry, staged: Staged, judged: bool,
     passes = conditions[entry.number]
     if not judged:
         kept = frame if passes is None else frame.where(passes)
-        return kept.withColumns({"_entry": F.lit(entry.number), "_lane": _lane(entry, staged)})
+        return kept.withColumns({"_entry": F.lit(entry.number), "_lane": lane_of(entry, staged)})
     dead = F.col("_bad").isNotNull()
     kept = frame if passes is None else frame.where(dead | passes)
     number = F.when(dead, F.lit(DEAD)).otherwise(F.lit(entry.number))
-    return kept.withColumns({"_entry": number, "_lane": F.when(dead, F.lit(0)).otherwise(_lane(entry, staged))})
+    return kept.withColumns({"_entry": number, "_lane": F.when(dead, F.lit(0)).otherwise(lane_of(entry, staged))})
 
 
 def _place() -> Column:
@@ -127,8 +127,8 @@ def _null(t: Type) -> Column:
     return F.lit(None).cast("bigint" if t.name in ("timestamp", "interval") else str(t))
 
 
-def _lane(entry: Entry, staged: Staged) -> Column:
-    """The lane: the hash of the route's values gives a key group, groups map to lanes."""
+def lane_of(entry: Entry, staged: Staged) -> Column:
+    """The lane of a row of `entry`: the hash of its route's values gives a key group, groups map to lanes."""
     if not entry.inlet.route:
         return F.lit(entry.home)
     keys = [_hashable(e) for e in entry.inlet.route]

@@ -37,6 +37,8 @@ from penstock.spark.sources.replay import feeding, halt
 from penstock.spark.sources.vanishing import Vanishing
 from penstock.spark.stages import staged
 from penstock.spark.state.checkpoint import Checkpoint
+from penstock.spark.state.files import Folder
+from penstock.spark.state.lock import Lock
 from penstock.spark.steering import Steering
 
 LOOK_S = 0.05
@@ -74,11 +76,12 @@ class Run:
 
     def __init__(self, network: Network, options: RunOptions, report: Callable[[BatchReport], None]) -> None:
         _refuse_unfed(network)
+        lock = Lock(Folder(options.checkpoint).absolute)
         self.options = options
         self._secrets = secrets_of(network)
         extra = {**session_settings(formats_of(network), options.packages), **(options.extra or {})}
         self.spark = open_session("penstock", options.master, cache_folder(), extra, options.log)
-        self.checkpoint = Checkpoint(options.checkpoint, network, cores(self.spark))
+        self.checkpoint = Checkpoint(options.checkpoint, network, cores(self.spark), lock=lock)
         self.staged = staged(self.checkpoint.registered, self.checkpoint.lanes)
         sinks = {
             q.name: open_sink(self.spark, q, self.checkpoint.run, as_json=options.rows_as_json) for q in network.queries

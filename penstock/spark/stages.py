@@ -50,8 +50,11 @@ class Staged:
         return tuple(e for e in self.entries if self.depths[e.fragment] == stage)
 
     def arriving(self, stage: int) -> tuple[Entry, ...]:
-        """Those, and what the gate sends in their place."""
-        return (*self.entries_of(stage), *(p.entry for p in self.panes if stage == 0))
+        """Those whose rows come then: before stage 0 the gate's, and what it sends in their place; later ones may come
+        early, from lanes of a stage that is not the one before theirs."""
+        if stage == 0:
+            return (*self.entries_of(0), *(p.entry for p in self.panes))
+        return tuple(e for e in self.entries if self.depths[e.fragment] >= stage)
 
     def roots_of(self, fragment: int) -> tuple[Node, ...]:
         """The results that `fragment` makes."""
@@ -110,7 +113,9 @@ class _Part:
 def _generation(registered: Registered, generation: Generation, number: int) -> _Part:
     rewritten = optimize(registered.of(generation))
     cut = partition(rewritten, f"exchange {number}." if number else "exchange ")
-    return _Part(rewritten, tuple(map(_native, cut.fragments)), cut.inner, cut.leaves, generation.alive)
+    made = {o.name for f in cut.fragments for o in f.outlets}
+    fragments = [f if any(i.leaf.name in made for i in f.inlets) else _native(f) for f in cut.fragments]
+    return _Part(rewritten, tuple(fragments), cut.inner, cut.leaves, generation.alive)
 
 
 def _depths(fragments: Sequence[Fragment]) -> list[int]:

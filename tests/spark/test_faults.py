@@ -84,13 +84,17 @@ def test_no_java_that_will_do(
     assert said in str(caught.value) and "openjdk" in str(caught.value.diagnostics[0].help)
 
 
-def test_a_checkpoint_that_another_run_has_names_that_run(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_checkpoint_that_another_run_has_names_that_run_before_spark_starts(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     holder = subprocess.Popen([sys.executable, "-c", HOLD, str(tmp_path / "ck")], cwd=ROOT, stdin=subprocess.PIPE,
                               stdout=subprocess.PIPE, text=True)  # fmt: skip
     assert holder.stdout is not None and holder.stdout.readline() == "held\n"
     feed(tmp_path, 1)
-    with pytest.raises(PenstockError, match=f"in use by process {holder.pid} on ") as caught:
+    with monkeypatch.context() as without, pytest.raises(PenstockError) as caught:
+        without.setattr("penstock.spark.run.open_session", None)
         run(script(tmp_path), tmp_path)
+    assert f"in use by process {holder.pid} on " in str(caught.value)
     assert "since " in str(caught.value) and "another checkpoint" in str(caught.value)
     holder.kill()
     holder.wait()

@@ -33,6 +33,7 @@ CSV = [
     ("2024-01-01 00:00:00,x,b,,12345.25,,,,", "price is not a decimal(6,2)"),
     ("2024-01-01 00:00:00,x,b,,,[q],,,", "tags is not an array<int>"),
     ("2024-01-01 00:00:00,x,b,,,,2024-13-01,,", "day is not a date"),
+    ("2024-01-01 00:00:00,x,b,,,,+10000-01-01,,", "day is not a date of the years 1 to 9999"),
     ("2024-01-01 00:00:00,x,b,,,,,maybe,", "ok is not a boolean"),
     ("2024-01-01 00:00:00,x,b,,,,,,soon", "gap is not an interval"),
     ("2024-01-01 00:00:00,x,b", "the number of columns is wrong"),
@@ -220,3 +221,11 @@ def test_a_single_file_is_a_stream_too(spark: SparkSession, tmp_path: Path, form
     (tmp_path / f"only on.{format}").write_text("another")
     options = {"path": str(file)} | ({"header": True} if format == "csv" else {})
     assert [r["n"] for r in read(spark, declared("n int", format, options))] == [1, 2]
+
+
+def test_a_day_that_is_no_date_of_ours_is_set_aside(spark: SparkSession, tmp_path: Path) -> None:
+    days = pa.array([-719_162, 2_932_896, 2_932_897, -719_163, None], pa.date32())
+    parquet.write_table(pa.table({"n": range(5), "day": days}), tmp_path / "a.parquet")
+    rows = read(spark, declared("n bigint, day date", "parquet", {"path": str(tmp_path)}))
+    beyond = "day is not a date of the years 1 to 9999"
+    assert [r["_bad"] for r in sorted(rows, key=lambda r: r["n"])] == [None, None, beyond, beyond, None]

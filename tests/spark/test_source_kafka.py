@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import time
 import uuid
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+from penstock.cql import compile_script
 from penstock.errors import PenstockError
 from penstock.plan.network import Connector, Query
 from penstock.plan.nodes import Source
 from penstock.plan.schema import Schema
+from penstock.spark.pipeline import BatchReport
+from penstock.spark.run import Run, RunOptions
 from penstock.spark.sinks import open_sink
 from tests.spark.kafka import Broker
 from tests.spark.streams import declared, read
@@ -123,3 +129,34 @@ def test_a_broker_that_is_not_there(spark: SparkSession, broker: Broker) -> None
 def test_options_that_must_be_there(spark: SparkSession, given: dict[str, object], said: str) -> None:
     with pytest.raises(PenstockError, match=said):
         read(spark, declared(COLUMNS, "kafka", given))
+
+
+VANISHING = """
+CREATE STREAM s (ts TIMESTAMP, src STRING, bytes INT) TIMESTAMP BY ts FROM kafka OPTIONS (
+  'kafka.bootstrap.servers' = '{address}', subscribe = '{topic}', startingOffsets = 'earliest',
+  'kafka.default.api.timeout.ms' = 4000, 'kafka.request.timeout.ms' = 3000, 'fetchOffset.numRetries' = 1);
+CREATE QUERY q AS SELECT src, bytes FROM s INTO json OPTIONS (path = '{out}');
+"""
+
+
+@pytest.mark.usefixtures("broker")
+def test_a_broker_that_vanishes_ends_the_run_with_the_reason(spark: SparkSession, topic: str, tmp_path: Path) -> None:
+    (tmp_path / "kafka").mkdir()
+    mortal = Broker.start(tmp_path / "kafka")
+    script = VANISHING.format(address=mortal.address, topic=topic, out=tmp_path / "out")
+    reports: list[BatchReport] = []
+    try:
+        produce(spark, mortal, topic, [(None, b'{"ts": "2024-01-01 00:00:00", "bytes": 1}', 0)])
+        running = Run(compile_script(script), RunOptions("local[2]", str(tmp_path / "ck")), reports.append)
+        with ThreadPoolExecutor(1) as threads:
+            done = threads.submit(running.go)
+            deadline = time.monotonic() + 60
+            while not any(r.rows_in for r in reports) and time.monotonic() < deadline:
+                time.sleep(0.1)
+            mortal.stop()
+            with pytest.raises(PenstockError, match="the Kafka broker does not answer") as caught:
+                done.result(timeout=90)
+    finally:
+        mortal.stop()
+    assert [r.rows_in for r in reports if r.rows_in] == [1]
+    assert "kafka.bootstrap.servers" in str(caught.value.diagnostics[0].help)

@@ -126,6 +126,7 @@ class Share:
         """One stage of one batch: `rows` in, judged by `progress` of the leaves, and every fragment of the stage run up
         to there, or up to `until` where that is further."""
         made, reached = Made(), {**progress, **(until or {})}
+        made.progress = self._passed_on(stage, reached)
         entries = self.staged.arriving(stage)
         for table in rows:
             for entry, train in unpacked(table, entries, self.dictionaries):
@@ -141,6 +142,11 @@ class Share:
             self._moments.passed(reached)
         self._sweep()
         return made
+
+    def _passed_on(self, stage: int, reached: Mapping[str, int]) -> dict[str, int]:
+        """How far the time of results has come that were handed on before, to stages after this one."""
+        later = {e.leaf.name for e in self.staged.entries if self.staged.depths[e.fragment] > stage}
+        return {name: reached[name] for name in sorted(later & reached.keys())}
 
     def _take_in(self, entry: Entry, train: Train, stage: int, progress: Mapping[str, int], made: Made) -> None:
         if stage == 0:

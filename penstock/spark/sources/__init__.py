@@ -21,7 +21,7 @@ from penstock.spark.sources.options import checked_options
 from penstock.spark.sources.others import open_other, open_rate, open_socket
 from penstock.spark.sources.read import Reading
 from penstock.spark.sources.replay import open_replay
-from penstock.spark.sources.stamps import stamped, without_good_text
+from penstock.spark.sources.stamps import in_calendar, stamped, without_good_text
 
 OPENERS: Final[Mapping[str, Callable[[Reading], DataFrame]]] = {
     **dict.fromkeys(TEXT, open_lines),
@@ -62,7 +62,7 @@ def open_relation(
 
 
 def _open(reading: Reading) -> DataFrame:
-    return OPENERS.get(reading.format, open_other)(reading)
+    return in_calendar(OPENERS.get(reading.format, open_other)(reading), reading.schema)
 
 
 def _reading(

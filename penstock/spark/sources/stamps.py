@@ -1,4 +1,4 @@
-"""The last step of every source: timestamps, and the columns in their fixed order."""
+"""The last steps of every source: dates that are dates, timestamps, and the columns in their fixed order."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from penstock.plan.schema import Schema
+from penstock.plan.types import FIRST_DAY, LAST_DAY
 from penstock.spark.sources.columns import IDENTITY, first_reason, name
 
 
@@ -19,6 +20,15 @@ def stamped(frame: DataFrame, schema: Schema, timestamp: str | None) -> DataFram
     columns = [name(n) for n in schema.names]
     whole = frame.select(*columns, at.alias("_ts"), "_arrival", *IDENTITY, bad.alias("_bad"), "_raw")
     return without_good_text(whole)
+
+
+def in_calendar(frame: DataFrame, schema: Schema) -> DataFrame:
+    """Days before the year 1 or after 9999, which Spark's dates reach and ours do not, make their rows malformed."""
+    ours = {f.name: F.unix_date(name(f.name)).between(FIRST_DAY, LAST_DAY) for f in schema if f.type.name == "date"}
+    beyond = [(~kept, f"{column} is not a date of the years 1 to 9999") for column, kept in ours.items()]
+    bad = first_reason([(F.col("_bad").isNotNull(), F.col("_bad")), *beyond])
+    days = {column: F.when(kept, name(column)) for column, kept in ours.items()}
+    return frame.withColumns({**days, "_bad": bad}) if days else frame
 
 
 def without_good_text(frame: DataFrame) -> DataFrame:

@@ -34,11 +34,13 @@ CLEAN_EVERY: Final = 64
 class Checkpoint:
     """The folder `name`, opened for `network` on `lanes` lanes; `lanes` of an older run win, since its keys are
     dealt. `run` is the identity of a new one: checkpoints that have one in common have their lanes' servers in
-    common."""
+    common. `lock` is the folder's, where the caller holds it already."""
 
-    def __init__(self, name: str, network: Network, lanes: int, run: str | None = None) -> None:
+    def __init__(
+        self, name: str, network: Network, lanes: int, run: str | None = None, lock: Lock | None = None
+    ) -> None:
         self.folder = Folder(name).absolute
-        self._lock = Lock(self.folder)
+        self._lock = lock or Lock(self.folder)
         self.records = Records(self.folder)
         written = self.written(self.folder)
         if written is None:
