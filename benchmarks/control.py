@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from benchmarks import control_lane, control_pipeline
+from benchmarks import control_guard, control_lane, control_pipeline
 from benchmarks.figures.reporting import Row
 
-PARTS = (control_lane, control_pipeline)
+PARTS = (control_lane, control_guard, control_pipeline)
 LIMITS = tuple(text for part in PARTS for text in part.LIMITS)
 
 

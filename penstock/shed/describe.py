@@ -36,6 +36,8 @@ def allowed_drops(query: Query) -> Iterator[str]:
     query = Query(query.name, optimize_node(query.root), query.options)
     declared = qos(query)
     yield from (f"note: {note}" for note in declared.notes)
+    if declared.latency:
+        yield "note: latency: orders the work where results come one by one; a run answers micro-batches as wholes"
     if declared.answer == "estimate":
         yield "sampling: every sum, count and avg is estimated, with its error at " + _confidence(declared)
         return

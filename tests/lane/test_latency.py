@@ -15,6 +15,7 @@ from penstock.plan.latency import Latency, latency_of
 from penstock.plan.network import Query
 from penstock.plan.nodes import Source
 from penstock.plan.schema import Schema
+from penstock.shed.describe import allowed_drops
 from penstock.stats.snapshot import Snapshot
 from penstock.testing import Result, evaluate, net
 
@@ -120,3 +121,9 @@ def test_queries_that_come_and_go_take_their_urgency_along() -> None:
     assert told() == {latency_of(first), latency_of(second)}
     lane.remove("first")
     assert told() == {latency_of(second)}
+
+
+def test_check_says_what_a_latency_does_and_where() -> None:
+    declared, plain = two_queries({"latency": STEEP}, {}).network.queries
+    said = [[line for line in allowed_drops(q) if "latency" in line] for q in (declared, plain)]
+    assert [len(lines) for lines in said] == [1, 0]

@@ -13,15 +13,17 @@ what a row costs is how long the function took for those before, and the control
 from __future__ import annotations
 
 import json
-import math
 import time
+import warnings
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from penstock.control.ahead import COLD_ROWS
@@ -30,12 +32,19 @@ from penstock.control.controllers import MISSING, Reading, Safe, controller
 from penstock.control.loop import MODES
 from penstock.errors import Diagnostic, PenstockError, unknown
 from penstock.plan.durations import parse_duration
-from penstock.spark.guarding.thinning import Keep, checked, draw, thinned
+from penstock.spark.guarding.cost import Cost
+from penstock.spark.guarding.inside import Inside
+from penstock.spark.guarding.thinning import WEIGHT, Keep, checked, draw, thinned
 
 Function = Callable[[DataFrame, int], Any]
 REMEMBERED: Final = "_penstock_function"
-MEMORY: Final = 0.7
-"""How much of what a row was known to cost the next batch leaves."""
+LEAD: Final = 0.25
+"""The largest share of the target that Spark's own time between two batches is believed to take."""
+GROWS: Final = 1.2
+"""By which factor it may grow from one batch to the next."""
+PAUSE: Final = 3.0
+PAUSE_SHARE: Final = 0.1
+"""What is longer than so many times that time, and than this share of the target, is a pause between two batches."""
 _ORIGINAL: Final = DataStreamWriter.foreachBatch
 
 
@@ -62,7 +71,8 @@ def guard(
     keep     what is kept first: a column and `asc` or `desc`; `value` is a column of which the most is kept; without
              either, rows go at random
     per_key  a column: every key keeps as many rows as every other, as far as it has them
-    mode     "on", "monitor" (says what it would drop) or "off"; `Guard.mode` may be set while the job runs
+    mode     "on", "monitor" (says what it would drop) or "off" (looks at nothing); `Guard.mode` may be set while the
+             job runs
     report   where it writes what became of each batch: a file that gets a line of JSON, or a function
     """
     if keep is not None and value is not None:
@@ -84,11 +94,15 @@ class Guard:
     counts: Counter[str] = field(default_factory=Counter)
     _controller: Safe = field(default_factory=lambda: controller("seamless", batches=True))
     _began_s: float | None = None
+    _ended_s: float | None = None
+    _lead_s: float = 0.0
     _took_s: float = MISSING
-    _kept: int = 0
-    _cost_s: float = 0.0
+    _response_s: float = MISSING
+    _cost: Cost = field(default_factory=Cost)
     _expected_s: float = MISSING
     _waited_s: float = 0.0
+    _inside: Inside | None = None
+    _said: bool = False
 
     def __post_init__(self) -> None:
         if self.mode not in MODES:
@@ -104,12 +118,30 @@ class Guard:
             raise PenstockError(Diagnostic("the writer has no foreachBatch for a guard to stand before", help=help_))
         return _ORIGINAL(writer, self.around(function)).start()
 
+    def thin(self, rows: DataFrame) -> DataFrame:
+        """`rows` of a stream, thinned at random with `_weight`, for a job without foreachBatch; `follow` its query."""
+        if self.keep.column is not None or self.per_key is not None:
+            help_ = "leave out keep and per_key, or give the job's work to foreachBatch"
+            raise PenstockError(Diagnostic("inside a streaming plan rows go at random", help=help_))
+        self._inside = Inside(self.target_s, self._tell, lambda: self.mode == "on", rows.sparkSession, self.seed)
+        return self._inside.thin(rows)
+
+    def follow(self, query: StreamingQuery) -> StreamingQuery:
+        """Decides for a query that reads rows of `thin`: `g.follow(rows.groupBy(...).writeStream...start())`."""
+        if self._inside is None:
+            raise PenstockError(Diagnostic("the query reads no rows of this guard", help="make them by g.thin(df)"))
+        return self._inside.follow(query)
+
     def around(self, function: Function) -> Function:
         """`function` behind the guard, for whoever starts the query: `.foreachBatch(g.around(function))`."""
 
         def guarded(rows: DataFrame, batch: int) -> None:
             began_s = time.monotonic()
             checked(rows, self.keep, self.per_key)
+            if self.mode == "off":
+                self._began_s, self._ended_s = None, None
+                function(rows.withColumn(WEIGHT, F.lit(1.0)), batch)
+                return
             held = draw(rows, batch, self.seed).persist()
             try:
                 came = held.count()
@@ -119,41 +151,58 @@ class Guard:
                 function(given, batch)
             finally:
                 held.unpersist()
-            self._done(batch, came, kept, share, time.monotonic() - began_s)
+            self._ended_s = time.monotonic()
+            self._done(batch, came, kept, share, self._ended_s - began_s)
 
         return guarded
 
     def _share(self, came: int, began_s: float) -> float:
-        """What may be kept of a batch that begins now."""
-        gathered_s = self.target_s / 2 if self._began_s is None else max(1e-3, began_s - self._began_s)
-        self._began_s, self._waited_s = began_s, gathered_s
-        if self.mode == "off" or not came or self._cost_s == 0:
+        """What may be kept of a batch that begins now. Between two batches Spark writes its logs and plans; the oldest
+        row of this one may have come as early as that began before the last. After a pause nothing has waited: a batch
+        begins when there are rows."""
+        between_s = 0.0 if self._ended_s is None else began_s - self._ended_s
+        most_s = self._lead_s * GROWS if self._lead_s else between_s
+        self._lead_s = min(LEAD * self.target_s, between_s, most_s)
+        passed_s = self.target_s / 2 if self._began_s is None else began_s - self._began_s
+        paused = between_s > max(PAUSE * self._lead_s, PAUSE_SHARE * self.target_s)
+        gathered_s = self.target_s / 2 if paused else max(1e-3, passed_s)
+        self._began_s, self._waited_s = began_s, self._lead_s + (0.0 if paused else gathered_s)
+        if not came or not self._cost.known:
             self._expected_s = MISSING
-            return 1.0 if self.mode == "off" or came <= COLD_ROWS else COLD_ROWS / came
-        load = came * self._cost_s / gathered_s
+            return 1.0 if came <= COLD_ROWS else COLD_ROWS / came
+        load = came * self._cost.row_s / gathered_s
         amount = self._controller.step(Reading(
             now_s=began_s, period_s=gathered_s, input_load=load, queued_load=load * gathered_s, target_s=self.target_s,
-            headroom=1.0, lanes=1.0, p99_s=self._response_s(), delay_s=self._response_s(), took_s=self._took_s,
-            processed=self._expected_s / self._took_s, waited_s=gathered_s,
+            headroom=1.0, lanes=1.0, p99_s=self._response_s, delay_s=self._response_s, took_s=self._took_s,
+            processed=self._expected_s / self._took_s, waited_s=self._waited_s, floor_s=self._cost.floor_s,
+            lead_s=2 * self._lead_s,
         ))  # fmt: skip
-        share = 1 - rounded(amount.excess, load) / load
-        self._expected_s = share * came * self._cost_s
+        share = max(1 - rounded(amount.excess, load) / load, min(1.0, self._cost.least / came))
+        self._expected_s = (share if self.mode == "on" else 1.0) * came * self._cost.row_s
         return share
-
-    def _response_s(self) -> float:
-        """How long the last batch's slowest row waited for its answer."""
-        return self._waited_s + self._took_s if math.isfinite(self._took_s) else MISSING
 
     def _done(self, batch: int, came: int, kept: int, share: float, took_s: float) -> None:
         if kept:
-            found = took_s / kept
-            self._cost_s = found if self._cost_s == 0 else MEMORY * self._cost_s + (1 - MEMORY) * found
-        self._took_s, self._kept = took_s, kept
-        self.counts.update(rows=came, kept=kept, dropped=came - kept, batches=1)
-        told = {
+            self._cost.see(kept, took_s)
+            self._say_floor()
+        self._took_s, self._response_s = took_s, self._waited_s + took_s
+        self._tell({
             "batch": batch, "rows": came, "kept": kept, "dropped": came - kept, "would_keep": round(share * came),
-            "mode": self.mode, "took_s": round(took_s, 4), "waited_s": round(self._waited_s, 4),
-        }  # fmt: skip
+            "took_s": round(took_s, 4), "waited_s": round(self._waited_s, 4), "floor_s": round(self._cost.floor_s, 4),
+        })  # fmt: skip
+
+    def _say_floor(self) -> None:
+        """Says once that the target is below what a batch takes with hardly a row in it."""
+        reached_s = 2 * (self._cost.floor_s + self._lead_s)
+        if self._cost.settled and reached_s > self.target_s and not self._said:
+            self._said = True
+            told = f"a batch takes {self._cost.floor_s:.2g} s with hardly a row in it, which makes {reached_s:.2g} s"
+            warnings.warn(f"a delay of {self.target_s:g} s is below what this job reaches: {told}", stacklevel=2)
+
+    def _tell(self, what: Mapping[str, Any]) -> None:
+        """Counts a batch, and says what became of it where that is asked for."""
+        self.counts.update(rows=what["rows"], kept=what["kept"], dropped=what["dropped"], batches=1)
+        told = {**what, "mode": self.mode}
         if callable(self.report):
             self.report(told)
         elif self.report is not None:
