@@ -98,10 +98,10 @@ class FilterOrders:
 
     def _for(self, plan: Plan, node: Node, snapshot: Snapshot) -> Iterator[Proposal]:
         ordering, order = self._of(node), order_of(plan, node)
-        for measured in snapshot.profiles:
-            if measured.node == node:
-                ordering.see(measured)
-        better = ordering.better(order)
+        mine = [measured for measured in snapshot.profiles if measured.node == node]
+        for measured in mine:
+            ordering.see(measured)
+        better = ordering.better(order) if mine else None
         if better is not None:
             yield Proposal(Reorder(node, better.order), better.why, better.gain)
         yield from self._measured(plan, node, order if better is None else better.order)

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
+from numba import njit
 
 from penstock.plan.filters import Order
 
@@ -46,11 +47,26 @@ def unit_cost(order: Sequence[int], statistics: Statistics) -> float:
     >>> unit_cost((0, 1), Statistics(np.array([0b01, 0b01, 0b10]), np.ones(2), passing=1))
     1.5
     """
-    left, spent = statistics.bits, 0.0
-    for f in order:
-        spent += float(statistics.costs[f]) * (len(left) + statistics.passing)
-        left = left[left >> f & 1 == 0]
-    return spent / max(1.0, len(statistics.bits) + statistics.passing)
+    bits = statistics.bits.astype(np.int64, copy=False)
+    left = _left(bits, np.array(order, np.int64)) + statistics.passing
+    spent = sum(float(statistics.costs[f]) * float(n) for f, n in zip(order, left, strict=True))
+    return spent / max(1.0, len(bits) + statistics.passing)
+
+
+@njit(cache=True)
+def _left(bits: Array, order: Array) -> Array:
+    """Tuples that come to each place of the order."""
+    ended = np.zeros(len(order) + 1, np.int64)
+    for word in bits:
+        place = 0
+        while place < len(order) and word >> order[place] & 1 == 0:
+            place += 1
+        ended[place] += 1
+    left, all_ = np.empty(len(order)), len(bits)
+    for place in range(len(order)):
+        left[place] = all_
+        all_ -= ended[place]
+    return left
 
 
 def static_greedy(statistics: Statistics) -> Order:

@@ -46,12 +46,14 @@ class Membership:
     def __call__(self, train: Train) -> Array:
         """For which of these elements of the stream the relation has a row, at the instant of each."""
         words, nulls = stacked([key(train) for key in self.left], len(train))
+        if not len(self._ts) and nulls is None:
+            return self.index.holds(words)
         ids = self.index.lookup(words)
         if nulls is not None:
             ids[nulls.any(axis=1)] = -1
         if len(self._ts):
             return _held(train.ts, ids, self._ts, self._ids, self._sign, self.copies)
-        return _now(ids, self.copies)
+        return ids >= 0
 
     def settle(self) -> None:
         """The call is over: its changes are the past, and keys that nothing bears are forgotten."""
@@ -67,14 +69,6 @@ class Membership:
     def nbytes(self) -> int:
         """Bytes held."""
         return self.index.nbytes + self.copies.nbytes
-
-
-@njit(cache=True)
-def _now(ids: Array, copies: Array) -> Array:
-    found = np.empty(len(ids), np.bool_)
-    for k in range(len(ids)):
-        found[k] = ids[k] >= 0 and copies[ids[k]] > 0
-    return found
 
 
 @njit(cache=True)

@@ -23,6 +23,8 @@ from penstock.plan.types import Type
 MINIMUM_CAPACITY: Final = 64
 SLOTS_PER_KEY: Final = 2
 """At most every second slot is taken: a probe looks at 1.5 slots on average where the key is there, else at 2.5."""
+BLOCK: Final = 512
+"""Keys that are sought side by side."""
 _COUNT, _NEXT, _FREE = 0, 1, 2
 _NO_NULLS: Final = np.zeros((0, 0), np.bool_)
 
@@ -78,6 +80,13 @@ class KeyIndex:
         flags = _NO_NULLS if nulls is None else nulls
         self._run(words, flags, ids, 0, False)
         return ids
+
+    def holds(self, words: Array) -> Array:
+        """Which of these keys without NULLs have an id."""
+        if self.width == 1 and not len(self._nulls):
+            return _holds_single(self._table, words[:, 0])
+        found: Array = self.lookup(words) >= 0
+        return found
 
     def free(self, ids: Array) -> None:
         """Forgets these keys (each live, each once); their ids go to later keys."""
@@ -215,6 +224,31 @@ def _run_single(table: Array, keys: Array, state: Array, free: Array,
             table[slot, 0], table[slot, 1] = word, key
         ids[i] = table[slot, 1]
     return len(words)
+
+
+@njit(cache=True)
+def _holds_single(table: Array, words: Array) -> Array:
+    """Most keys are found, or not, in their first slot: those are settled without a branch, a block at a time, so that
+    no look-up waits for the one before it; then the others are sought."""
+    mask, one = np.uint64(len(table) - 1), np.uint64(1)
+    found = np.empty(len(words), np.bool_)
+    homes, rest, slots = np.empty(BLOCK, np.uint64), np.empty(BLOCK, np.int64), np.empty(BLOCK, np.uint64)
+    for start in range(0, len(words), BLOCK):
+        stop, used = min(start + BLOCK, len(words)), 0
+        for i in range(start, stop):
+            homes[i - start] = mixed(words[i]) & mask
+        for i in range(start, stop):
+            slot = homes[i - start]
+            same, taken = table[slot, 0] == words[i], table[slot, 1] >= 0
+            found[i] = same & taken
+            rest[used], slots[used] = i, slot
+            used += np.int64(taken) & np.int64(not same)
+        for k in range(used):
+            word, slot = words[rest[k]], (slots[k] + one) & mask
+            while table[slot, 1] >= 0 and table[slot, 0] != word:
+                slot = (slot + one) & mask
+            found[rest[k]] = table[slot, 1] >= 0
+    return found
 
 
 @njit(cache=True)
