@@ -11,11 +11,13 @@ from penstock.adapt.independent import Independent
 from penstock.adapt.initial import initial_order
 from penstock.adapt.local_swaps import LocalSwaps
 from penstock.adapt.ordering import Filters, Ordering
+from penstock.adapt.shared_greedy import SharedGreedy
 from penstock.adapt.sweep import Sweep
 from penstock.adapt.yardsticks import Optimal, StaticGreedy
 from penstock.errors import PenstockError, unknown
 from penstock.plan.filters import Order, filters_of, orderable
 from penstock.plan.node import Node
+from penstock.plan.nodes.shared import SharedFilters
 from penstock.plan.proposal import Proposal
 from penstock.plan.running import Plan, Profile, Reorder
 from penstock.settings import Settings
@@ -61,10 +63,13 @@ class FilterOrders:
 
     @classmethod
     def over(
-        cls, ordering: str, nodes: Iterable[Node], settings: Settings | None = None, seed: int = 0
-    ) -> FilterOrders:
-        """For the operators among `nodes` that have a choice."""
-        return cls(known(ordering), [n for n in nodes if orderable(n)], settings or Settings(), seed)
+        cls, ordering: str, nodes: Iterable[Node], settings: Settings | None = None, seed: int = 0,
+        shared: Sequence[SharedFilters] = (),
+    ) -> FilterOrders:  # fmt: skip
+        """For the operators among `nodes` that have a choice; those that share filters are ordered as one."""
+        together = {member for group in shared for member in group.members}
+        alone = [n for n in nodes if orderable(n) and n not in together]
+        return cls(known(ordering), [*alone, *shared], settings or Settings(), seed)
 
     @property
     def name(self) -> str:
@@ -109,8 +114,15 @@ class FilterOrders:
     def _of(self, node: Node) -> Ordering:
         if node not in self._orderings:
             seed = self.seed * 1000 + len(self._orderings)
-            self._orderings[node] = ORDERINGS[self.ordering](Filters.of(node), self.settings, seed)
+            self._orderings[node] = self._made(node, seed)
         return self._orderings[node]
+
+    def _made(self, node: Node, seed: int) -> Ordering:
+        s = self.settings
+        if isinstance(node, SharedFilters):
+            rate, tuples = s.drop_profiling, s.profile_tuples
+            return SharedGreedy(Filters.of(node), node.words, rate, tuples, s.thrashing_avoidance, seed)
+        return ORDERINGS[self.ordering](Filters.of(node), s, seed)
 
 
 def order_of(plan: Plan, node: Node) -> Order:

@@ -15,26 +15,31 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from penstock.operators.kernels.doubts import all_open, ended, in_doubt, settle, users
 from penstock.plan.filters import Order
 
 Array = npt.NDArray[Any]
 
 
-def shared_order(bits: Array, costs: Sequence[float], queries: Sequence[int]) -> Order:
-    """The greedy order by the tuples `bits` (bit i: filter i drops the tuple), those that nothing drops included.
+def shared_order(
+    bits: Array, costs: Sequence[float], queries: Sequence[int], protectors: Sequence[int] | None = None
+) -> Order:
+    """The greedy order by the tuples `bits` (bit i: filter i drops the tuple), those that nothing drops included; each
+    filter comes after its protectors.
 
     Two queries of two filters each have the filter 2: it comes first, though 0 drops as much for less.
 
     >>> shared_order(np.array([0b111, 0b111, 0b010, 0b001]), (1.0, 1.0, 1.2), (0b101, 0b110))
     (2, 0, 1)
     """
-    having, doubts = _users(costs, queries), _Doubts(bits, queries)
+    guards, doubts, placed = protectors or [0] * len(costs), _Doubts(bits, queries, len(costs)), 0
     order: list[int] = []
     while len(order) < len(costs):
-        rest = [f for f in range(len(costs)) if f not in order]
-        best = max(rest, key=lambda f: doubts.ended(f, having[f]) / max(1e-12, costs[f] * doubts.seen(having[f])))
-        doubts.settle(best, having[best])
+        free = [f for f in range(len(costs)) if not placed >> f & 1 and not guards[f] & ~placed]
+        best = max(free, key=lambda f: doubts.worth(f, costs[f]))
+        doubts.settle(best)
         order.append(best)
+        placed |= 1 << best
     return tuple(order)
 
 
@@ -44,34 +49,26 @@ def shared_cost(order: Sequence[int], bits: Array, costs: Sequence[float], queri
     >>> shared_cost((0, 1), np.array([0b01, 0b00]), (1.0, 1.0), (0b11, 0b10))
     2.0
     """
-    having, doubts = _users(costs, queries), _Doubts(bits, queries)
-    spent = 0.0
-    for f in order:
-        spent += costs[f] * doubts.seen(having[f])
-        doubts.settle(f, having[f])
+    doubts = _Doubts(bits, queries, len(costs))
+    spent = sum(costs[f] * doubts.settle(f) for f in order)
     return spent / max(1, len(bits))
 
 
-def _users(costs: Sequence[float], queries: Sequence[int]) -> list[Array]:
-    """For each filter the queries that have it."""
-    return [np.array([q for q, word in enumerate(queries) if word >> f & 1], np.int64) for f in range(len(costs))]
-
-
 class _Doubts:
-    """Which queries are in doubt about which tuples: bool[queries, tuples]."""
+    """Which queries are in doubt about which tuples."""
 
-    def __init__(self, bits: Array, queries: Sequence[int]) -> None:
-        self.bits = bits
-        self.open = np.ones((len(queries), len(bits)), np.bool_)
+    def __init__(self, bits: Array, queries: Sequence[int], filters: int) -> None:
+        self.drops = [bits >> f & 1 == 1 for f in range(filters)]
+        self.users = users(queries, filters)
+        self.open = all_open(len(bits), len(queries))
 
-    def seen(self, users: Array) -> int:
-        """Tuples that a filter of these queries has to see."""
-        return int(self.open[users].any(axis=0).sum())
+    def worth(self, f: int, cost: float) -> float:
+        """The doubts that filter `f` would end, for what it would cost."""
+        seen, ends = ended(self.open, self.users[f], self.drops[f])
+        return float(ends) / max(1e-12, cost * seen)
 
-    def ended(self, f: int, users: Array) -> int:
-        """Doubts that filter `f` would end."""
-        return int((self.open[users] & (self.bits >> f & 1 == 1)).sum())
-
-    def settle(self, f: int, users: Array) -> None:
-        """The filter has been evaluated."""
-        self.open[users] &= self.bits >> f & 1 == 0
+    def settle(self, f: int) -> int:
+        """The filter is evaluated: on so many tuples."""
+        rows = in_doubt(self.open, self.users[f])
+        settle(self.open, self.users[f], rows, ~self.drops[f][rows])
+        return len(rows)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -17,8 +17,10 @@ from penstock.control.promise import Promise
 from penstock.control.targets import targets
 from penstock.errors import Diagnostic, PenstockError
 from penstock.plan.network import Network
+from penstock.plan.nodes.shared import SharedFilters
 from penstock.plan.rewrites import optimize
 from penstock.plan.running import Plan
+from penstock.plan.shared_filters import shared_filters
 from penstock.settings import Settings
 from penstock.shed.watching import watched
 from penstock.stats.forgetting import Forgetting
@@ -58,7 +60,8 @@ def steer(network: Network, wishes: Wishes, rehearsal: Callable[[], Snapshot] | 
     can be said beforehand then, and the plan holds from the first tuple on.
     """
     plan = _plan(network)
-    strategies = [*_filters(plan.network, wishes), *_strategies(network, wishes, rehearsal)]
+    shared = shared_filters(plan.network.nodes()) if plan.network.sharing else ()
+    strategies = [*_filters(plan.network, wishes, shared=shared), *_strategies(network, wishes, rehearsal)]
     loop = Loop(plan, strategies, ChangeGate())
     if wishes.shed is not None:
         loop.mode = str(wishes.shed.get("mode", "on"))
@@ -76,11 +79,13 @@ def _plan(network: Network) -> Plan:
     return Plan(rewritten, watched=watched(rewritten))
 
 
-def _filters(network: Network, wishes: Wishes, settings: Settings | None = None) -> list[Strategy]:
+def _filters(
+    network: Network, wishes: Wishes, settings: Settings | None = None, shared: Sequence[SharedFilters] = ()
+) -> list[Strategy]:
     """The re-optimizer of filter orders, where one was asked for and there is something to order."""
     if wishes.filters is None or known(wishes.filters) == OFF:
         return []
-    orders = FilterOrders.over(wishes.filters, network.nodes(), settings, wishes.seed)
+    orders = FilterOrders.over(wishes.filters, network.nodes(), settings, wishes.seed, shared)
     return [orders] if orders.nodes else []
 
 

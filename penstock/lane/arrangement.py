@@ -1,13 +1,18 @@
 """The orders of a plan on a running graph: operators with several filters are told in which order, and what to measure
-of them, between two trains."""
+of them, between two trains; operators that share filters are given one chain for all."""
 
 from __future__ import annotations
 
 from typing import Protocol, runtime_checkable
 
 from penstock.lane.graph import Graph
+from penstock.lane.slot import Slot
 from penstock.operators.filter_chain import Profiled
-from penstock.plan.filters import Order, Profiling
+from penstock.operators.shared_chain import SharedChain
+from penstock.operators.vector_eval import Condition
+from penstock.plan.filters import Order, Profiling, protectors
+from penstock.plan.node import Node
+from penstock.plan.nodes.shared import SharedFilters
 from penstock.plan.running import Plan
 from penstock.stats.snapshot import FilterProfile
 
@@ -29,6 +34,7 @@ class Arrangement:
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
         self._plan: Plan | None = None
+        self._shared: dict[SharedFilters, tuple[tuple[Slot, ...], SharedChain]] = {}
 
     def set(self, plan: Plan) -> None:
         """Makes the orders and measurements of `plan` hold."""
@@ -44,14 +50,35 @@ class Arrangement:
         for slot in self._graph.order:
             if isinstance(slot.operator, Arranged):
                 slot.operator.arrange(orders.get(slot.key.node), profiled.get(slot.key.node))
+        wanted = {node for node in (*orders, *profiled) if isinstance(node, SharedFilters)}
+        self._unite({node: slots for node in wanted if (slots := self._members(node))})
+        for node, (_, chain) in self._shared.items():
+            chain.arrange(orders.get(node), profiled.get(node))
+
+    def _members(self, shared: SharedFilters) -> tuple[Slot, ...]:
+        """The operators whose filters these are; none where not all of them run, or each query has its own."""
+        running = {s.key.node: s for s in self._graph.order if s.key.owner is None and s.unborn is None}
+        found = tuple(running[m] for m in shared.members if m in running)
+        return found if len(found) == len(shared.members) and len({id(s.producers[0]) for s in found}) == 1 else ()
+
+    def _unite(self, wanted: dict[SharedFilters, tuple[Slot, ...]]) -> None:
+        """Gives the operators of each group one chain, and those of other groups their own back."""
+        for node in [n for n, (slots, _) in self._shared.items() if wanted.get(n) != slots]:
+            for slot in self._shared.pop(node)[0]:
+                slot.process = None if slot.operator is None else slot.operator.process
+        for node, slots in wanted.items():
+            if node not in self._shared:
+                context = slots[0].context
+                tests = [Condition(c, node.schema, context) for c in node.conditions]
+                chain = SharedChain(tests, node.words, protectors(node), context)
+                self._shared[node] = slots, chain
+                for query, slot in enumerate(slots):
+                    slot.process = chain.member(query, slot.operator.process)  # type: ignore[union-attr]
 
     def profiled(self) -> tuple[FilterProfile, ...]:
         """What was measured since this was asked the last time."""
-        asked = () if self._plan is None else [node for node, _ in self._plan.profiled]
-        found: list[FilterProfile] = []
-        for slot in self._graph.order:
-            if slot.key.node in asked and isinstance(slot.operator, Arranged):
-                measured = slot.operator.profiled()
-                if measured is not None:
-                    found.append(FilterProfile(slot.key.node, *measured))
-        return tuple(found)
+        asked: list[Node] = [] if self._plan is None else [node for node, _ in self._plan.profiled]
+        running = [(s.key.node, s.operator) for s in self._graph.order if s.key.node in asked]
+        measured = [(node, each.profiled()) for node, each in running if isinstance(each, Arranged)]
+        shared = [(node, chain.profiled()) for node, (_, chain) in self._shared.items() if node in asked]
+        return tuple(FilterProfile(node, *what) for node, what in (*measured, *shared) if what is not None)

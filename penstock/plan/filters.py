@@ -14,6 +14,7 @@ from penstock.plan.functions import can_raise, expensive
 from penstock.plan.node import Node
 from penstock.plan.nodes import Filter, FilterPipeline
 from penstock.plan.nodes.pipeline import probes
+from penstock.plan.nodes.shared import SharedFilters
 
 Order = tuple[int, ...]
 """Filters by their places in the query as it is written, in the order in which they are evaluated."""
@@ -45,6 +46,8 @@ def filters_of(node: Node) -> tuple[Expression, ...]:
     """The filters of `node`, as they are written; none for an operator that has no choice."""
     if isinstance(node, Filter):
         return conjuncts(node.predicate)
+    if isinstance(node, SharedFilters):
+        return node.conditions
     return node.filters if isinstance(node, FilterPipeline) else ()
 
 
@@ -57,13 +60,26 @@ def protectors(node: Node) -> tuple[int, ...]:
     """For each filter, as a word of bits, those that stay before it.
 
     Only users' functions raise. What is written before one protects it, unless it is a user's function over other
-    columns: `x <> 0 AND inverse(x) > 2` keeps its order, `slow(a) AND slower(b)` need not.
+    columns: `x <> 0 AND inverse(x) > 2` keeps its order, `slow(a) AND slower(b)` need not. Where queries share filters,
+    what protects one in any of them does so in all.
     """
+    if isinstance(node, SharedFilters):
+        return _of_all(node)
     listed = filters_of(node)
     return tuple(
         sum(1 << j for j, earlier in enumerate(listed[:i]) if _protects(earlier, later))
         for i, later in enumerate(listed)
     )
+
+
+def _of_all(shared: SharedFilters) -> tuple[int, ...]:
+    places = {c: i for i, c in enumerate(shared.conditions)}
+    words = [0] * len(places)
+    for member in shared.members:
+        mine = [places[c] for c in conjuncts(member.predicate)]
+        for i, guards in zip(mine, protectors(member), strict=True):
+            words[i] |= sum(1 << p for p in {mine[j] for j in range(len(mine)) if guards >> j & 1} if p != i)
+    return tuple(words)
 
 
 def _protects(earlier: Expression, later: Expression) -> bool:

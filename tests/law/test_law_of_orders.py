@@ -22,6 +22,7 @@ from penstock.plan.network import Network
 from penstock.plan.proposal import Proposal
 from penstock.plan.rewrites import optimize
 from penstock.plan.running import Plan, Profile, Reorder
+from penstock.plan.shared_filters import shared_filters
 from penstock.stats.snapshot import Snapshot
 from tests.law.cases import Case, Way, cases, ways
 from tests.law.compare import difference
@@ -41,7 +42,8 @@ class AtRandom:
 
     def propose(self, plan: Plan, snapshot: Snapshot) -> Sequence[Proposal]:
         found = []
-        for node in filter(orderable, self.network.nodes()):
+        nodes = self.network.nodes()
+        for node in filter(orderable, (*nodes, *shared_filters(nodes))):
             n = len(filters_of(node))
             order = tuple(self.draw.sample(range(n), n))
             what = self.draw.choice([ALL, NEXT, self.draw.randrange(n)])
