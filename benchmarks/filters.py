@@ -22,7 +22,7 @@ LIMITS = (
     "throughput on Spark is of batches through the gate, lanes and commit, from rows in memory; the oracle is the best "
     "static order of each phase, measured the same way",
 )
-PARTS = (filters_convergence, filters_overhead, filters_adaptivity, filters_sampling, filters_shared, filters_spark)
+PARTS = (filters_overhead, filters_convergence, filters_adaptivity, filters_sampling, filters_shared, filters_spark)
 
 
 def run(full: bool, seed: int) -> Iterator[dict[str, Any]]:

@@ -12,10 +12,10 @@ as it is written in CQL, a batch of rows a control period, with the loop that a 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -30,7 +30,8 @@ from penstock.cql import compile_script
 from penstock.lane.runtime import Lane
 from penstock.operators.columns.train import Train
 from penstock.operators.columns.vector import Vector
-from penstock.operators.filter_chain import FilterChain
+from penstock.operators.filter_pipeline import FilterPipelineOperator
+from penstock.operators.membership import Membership
 from penstock.plan.filters import Order
 from penstock.plan.nodes import FilterPipeline
 from penstock.plan.rewrites import optimize
@@ -84,61 +85,65 @@ class Workload:
 
     @property
     def script(self) -> str:
-        """The query in CQL; expensive filters probe with as many keys."""
-        keys = [f"k{i}_{j}" for i in range(self.n) for j in range(int(self.costs()[i]))]
+        """The query in CQL."""
+        keys = ", ".join(f"k{i} BIGINT" for i in range(self.n))
         streams = [f"CREATE STREAM s{i} (v BIGINT);" for i in range(self.n)]
-        tests = [f"k{i}_0 IN (SELECT v FROM s{i} [Rows {WINDOW}])" for i in range(self.n)]
-        return "\n".join([
-            f"CREATE STREAM s ({', '.join(f'{k} BIGINT' for k in keys)});", *streams,
-            f"CREATE QUERY q AS SELECT k0_0 FROM s WHERE {' AND '.join(tests)};"])  # fmt: skip
+        tests = " AND ".join(f"k{i} IN (SELECT v FROM s{i} [Rows {WINDOW}])" for i in range(self.n))
+        return "\n".join(
+            [f"CREATE STREAM s ({keys});", *streams, f"CREATE QUERY q AS SELECT k0 FROM s WHERE {tests};"]
+        )
 
     def batch(self, count: int, rng: np.random.Generator) -> list[Vector]:
         """The columns of a batch."""
         passes = self.passes(count, rng)
-        columns = []
-        for i in range(self.n):
-            for j in range(int(self.costs()[i])):
-                keys = rng.integers(0, WINDOW, count)
-                columns.append(Vector(np.where(passes[:, i], keys, keys + WINDOW) if j == 0 else keys))
-        return columns
+        keys = rng.integers(0, WINDOW, passes.shape)
+        return [Vector(np.where(passes[:, i], keys[:, i], keys[:, i] + WINDOW)) for i in range(self.n)]
+
+    def dear(self) -> dict[int, int]:
+        """Filters that make more than one probe."""
+        return {i: int(c) for i, c in enumerate(self.costs()) if c > 1}
+
+
+class Dear:
+    """A filter that makes `probes` random probes into its index for a tuple (Babu 4.7.3); the first one decides."""
+
+    def __init__(self, test: Membership, probes: int) -> None:
+        self.test = test
+        self.probes = probes
+
+    def __call__(self, train: Train) -> Array:
+        """The verdicts of the first probe."""
+        (key,) = self.test.left
+        keys = key(train).values
+        for j in range(1, self.probes):
+            self.test.index.holds(((keys * 7919 + j * 104729) % (2 * WINDOW)).reshape(-1, 1))
+        return self.test(train)
+
+
+class Pool:
+    """Batches that are made once and come again and again: what is compared then sees the same rows."""
+
+    def __init__(self, workload: Workload, count: int, seed: int, batches: int = 3) -> None:
+        rng = np.random.default_rng(seed)
+        self._made = [workload.batch(count, rng) for _ in range(batches)]
+        self._next = 0
+
+    def __call__(self) -> list[Vector]:
+        """The next batch's columns."""
+        self._next += 1
+        return self._made[self._next % len(self._made)]
 
 
 @dataclass
 class Spent:
-    """Processor seconds by component (table 4.2), and what a row costs where nothing is profiled."""
+    """Processor seconds: all, and of them the loop with its parts (table 4.2)."""
 
     total_s: float = 0.0
     rows: int = 0
-    watched_s: float = 0.0
-    watched_rows: int = 0
     window_s: float = 0.0
     view_s: float = 0.0
     violations_s: float = 0.0
     loop_s: float = 0.0
-    evaluated: int = 0
-
-    @property
-    def chain_s(self) -> float:
-        """Filtering a row without profiling it."""
-        return max(0.0, self.plain_s) / max(1, self.plain_rows)
-
-    plain_s: float = 0.0
-    plain_rows: int = 0
-
-    @property
-    def profile_s(self) -> float:
-        """What the sampled rows cost more than they would have."""
-        return max(0.0, self.watched_s - self.watched_rows * self.chain_s)
-
-    @property
-    def other_s(self) -> float:
-        """The loop, its snapshot and the way to it, without what is said above."""
-        return max(0.0, self.loop_s - self.window_s - self.view_s - self.violations_s)
-
-    @property
-    def overhead(self) -> float:
-        """The share of profiling and re-optimising."""
-        return (self.profile_s + self.loop_s) / self.total_s if self.total_s else 0.0
 
 
 class Run:
@@ -163,6 +168,11 @@ class Run:
         self.spent = Spent()
         self.lane.adopt(self.loop.plan)
         self._fill(workload.n)
+        for slot in self.lane._graph.order:
+            if isinstance(slot.operator, FilterPipelineOperator):
+                tests = slot.operator.chain.tests
+                for i, probes in workload.dear().items():
+                    tests[i] = Dear(cast(Membership, tests[i]), probes)
 
     def _fill(self, n: int) -> None:
         for i in range(n):
@@ -175,10 +185,10 @@ class Run:
     def _schema(self) -> Any:
         return self.node.left.schema
 
-    def go(self, workload: Workload, batches: int) -> None:
-        """So many batches of `workload`, timed; results are taken and thrown away."""
+    def go(self, workload: Workload, batches: int, pool: Pool | None = None) -> None:
+        """So many batches of `workload`, new ones or from `pool`, timed; results are taken and thrown away."""
         for _ in range(batches):
-            columns = workload.batch(self.batch, self.rng)
+            columns = workload.batch(self.batch, self.rng) if pool is None else pool()
             ts = self.now + STEP_US * np.arange(1, self.batch + 1)
             self.now = int(ts[-1]) + STEP_US
             train = Train(columns, ts)
@@ -224,7 +234,7 @@ def timed(spent: Spent) -> Iterator[None]:
     """Times the parts of table 4.2 where they happen."""
     patches: list[tuple[Any, str, Any]] = []
 
-    def clock(owner: Any, name: str, say: Callable[[float, tuple[Any, ...]], None]) -> None:
+    def clock(owner: Any, name: str, part: str) -> None:
         original = getattr(owner, name)
 
         def run(*arguments: Any) -> Any:
@@ -232,54 +242,21 @@ def timed(spent: Spent) -> Iterator[None]:
             try:
                 return original(*arguments)
             finally:
-                say(time.perf_counter() - started, arguments)
+                setattr(spent, part, getattr(spent, part) + time.perf_counter() - started)
 
         patches.append((owner, name, original))
         setattr(owner, name, run)
 
-    def add(part: str) -> Callable[[float, tuple[Any, ...]], None]:
-        return lambda seconds, _: setattr(spent, part, getattr(spent, part) + seconds)
-
-    def watched(seconds: float, arguments: tuple[Any, ...]) -> None:
-        spent.watched_s += seconds
-        spent.watched_rows += len(arguments[1])
-
-    def plain(seconds: float, arguments: tuple[Any, ...]) -> None:
-        spent.plain_s += seconds
-        spent.plain_rows += len(arguments[1])
-
-    clock(FilterChain, "_watched", watched)
-    clock(FilterChain, "_beside", watched)
-    clock(FilterChain, "_filtered", plain)
-    clock(ProfileWindow, "push", add("window_s"))
-    clock(ProfileWindow, "time", add("window_s"))
-    clock(MatrixView, "count", add("view_s"))
-    clock(MatrixView, "violation", add("violations_s"))
-    clock(adapt_ordering.Greedy, "corrected", add("violations_s"))
+    clock(ProfileWindow, "push", "window_s")
+    clock(ProfileWindow, "time", "window_s")
+    clock(MatrixView, "count", "view_s")
+    clock(MatrixView, "violation", "violations_s")
+    clock(adapt_ordering.Greedy, "corrected", "violations_s")
     try:
         yield
     finally:
         for owner, name, original in patches:
             setattr(owner, name, original)
-
-
-@dataclass
-class Settled:
-    """What `settled` has found of one algorithm."""
-
-    rate: float
-    cost: float
-    spent: Spent = field(default_factory=Spent)
-
-
-def settled(workload: Workload, name: str, batches: int, seed: int = 1, settings: Settings | None = None,
-            order: Order | None = None) -> Settled:  # fmt: skip
-    """An algorithm in steady conditions: after some batches to settle, its rate over `batches`."""
-    run = Run(workload, name, seed, settings, order)
-    run.go(workload, max(6, batches // 2))
-    run.clear()
-    run.go(workload, batches)
-    return Settled(run.rate(), unit_cost(run.order, workload.statistics()), run.spent)
 
 
 def adaptation(name: str, before: Workload, after: Workload, seed: int, settings: Settings | None = None,

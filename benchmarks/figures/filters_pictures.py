@@ -28,3 +28,20 @@ def lines(title: str, x_label: str, y_label: str, x: Sequence[object], series: M
     axes.figure.tight_layout()  # type: ignore[union-attr]
     axes.figure.savefig(OUT / f"filters-{title.replace(' ', '-')}.svg", metadata={"Date": None})
     pyplot.close("all")
+
+
+def bars(title: str, shares: Mapping[str, Mapping[str, float]], parts: Sequence[str]) -> None:
+    """One bar each, of its parts as shares of the time, as `filters-<title>.svg`."""
+    axes = pyplot.figure(figsize=(6, 3.2)).add_subplot()
+    below = [0.0] * len(shares)
+    for part in parts:
+        values = [max(0.0, each[part]) for each in shares.values()]
+        axes.bar(list(shares), values, bottom=below, label=part)
+        below = [b + v for b, v in zip(below, values, strict=True)]
+    axes.set_ylabel("share of processor time")
+    axes.set_title(title)
+    axes.tick_params(axis="x", labelrotation=30, labelsize=7)
+    axes.legend(fontsize=7, loc="lower right")
+    axes.figure.tight_layout()  # type: ignore[union-attr]
+    axes.figure.savefig(OUT / f"filters-{title.replace(' ', '-')}.svg", metadata={"Date": None})
+    pyplot.close("all")

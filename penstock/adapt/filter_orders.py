@@ -107,6 +107,7 @@ class FilterOrders:
         for measured in mine:
             ordering.see(measured)
         better = ordering.better(order) if mine else None
+        better = better if better is not None and better.sure else None
         if better is not None:
             yield Proposal(Reorder(node, better.order), better.why, better.gain)
         yield from self._measured(plan, node, order if better is None else better.order)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import numpy as np
 import numpy.typing as npt
 
 from penstock.adapt.matrix_view import FULL, NEVER, MatrixView
-from penstock.adapt.orders import Statistics, unit_cost
+from penstock.adapt.orders import Statistics, tuple_costs
 from penstock.plan.filters import Order, Profiling, guessed_costs, protectors
 from penstock.plan.node import Node
 from penstock.stats.profile_window import ProfileWindow, Timed
@@ -17,6 +18,9 @@ from penstock.stats.snapshot import FilterProfile
 Array = npt.NDArray[Any]
 ENOUGH = 64
 """Profile tuples without which no order is said to be better than another: the standard error of a share is 6%."""
+SURE = 2.0
+"""Standard errors by which a gain must exceed none to be proposed: among filters that are alike, one pair or another
+looks different by one error in every other window."""
 MOST = 4096
 """Sampled rows after which a window that is not full yet counts as full: hardly anything is dropped."""
 
@@ -39,11 +43,20 @@ class Filters:
 
 @dataclass(frozen=True, slots=True)
 class Better:
-    """The order that an algorithm prefers, the factor by which a tuple's expected cost falls with it, and why."""
+    """The order that an algorithm prefers, the factor by which a tuple's expected cost falls with it, and why.
+
+    error   the standard error of that gain, by how the tuples differ from one another
+    """
 
     order: Order
     gain: float
     why: str
+    error: float = 0.0
+
+    @property
+    def sure(self) -> bool:
+        """True where chance would hardly have shown as much."""
+        return self.gain - SURE * self.error > 1
 
 
 class Ordering(Protocol):
@@ -108,10 +121,17 @@ class Windowed:
     def compared(self, before: Order, after: Order, why: str) -> Better | None:
         """`after`, with what is expected of it: less than 1 where the greedy order is not the best, which the change
         gate then refuses; None where nothing changes."""
-        statistics = self.statistics()
-        cost = unit_cost(after, statistics)
-        gain = unit_cost(before, statistics) / cost if cost > 0 else 1.0
-        return Better(after, gain, why) if after != before else None
+        if after == before:
+            return None
+        known = self.statistics()
+        old, new = tuple_costs(before, known), tuple_costs(after, known)
+        tuples = max(1.0, len(old) + known.passing)
+        most = known.passing * float(known.costs.sum())
+        spent = max(1e-15, (float(new.sum()) + most) / tuples)
+        # A tuple that passes costs both orders the same: it adds nothing to the difference, nor to its error.
+        saved = old - new
+        error = float(np.sqrt(max(0.0, float((saved**2).sum()) / tuples - (float(saved.sum()) / tuples) ** 2) / tuples))
+        return Better(after, 1 + float(saved.sum()) / tuples / spent, why, error / spent)
 
     def why(self, place: int, order: Order) -> str:
         """The violation in words."""

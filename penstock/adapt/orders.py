@@ -47,26 +47,27 @@ def unit_cost(order: Sequence[int], statistics: Statistics) -> float:
     >>> unit_cost((0, 1), Statistics(np.array([0b01, 0b01, 0b10]), np.ones(2), passing=1))
     1.5
     """
-    bits = statistics.bits.astype(np.int64, copy=False)
-    left = _left(bits, np.array(order, np.int64)) + statistics.passing
-    spent = sum(float(statistics.costs[f]) * float(n) for f, n in zip(order, left, strict=True))
-    return spent / max(1.0, len(bits) + statistics.passing)
+    costs = tuple_costs(order, statistics)
+    every = statistics.passing * float(sum(statistics.costs[f] for f in order))
+    return (float(costs.sum()) + every) / max(1.0, len(costs) + statistics.passing)
+
+
+def tuple_costs(order: Sequence[int], statistics: Statistics) -> Array:
+    """What each tuple that is dropped costs under `order`."""
+    bits, costs = statistics.bits.astype(np.int64, copy=False), np.asarray(statistics.costs, np.float64)
+    found: Array = _costs(bits, np.array(order, np.int64), costs)
+    return found
 
 
 @njit(cache=True)
-def _left(bits: Array, order: Array) -> Array:
-    """Tuples that come to each place of the order."""
-    ended = np.zeros(len(order) + 1, np.int64)
-    for word in bits:
-        place = 0
-        while place < len(order) and word >> order[place] & 1 == 0:
-            place += 1
-        ended[place] += 1
-    left, all_ = np.empty(len(order)), len(bits)
-    for place in range(len(order)):
-        left[place] = all_
-        all_ -= ended[place]
-    return left
+def _costs(bits: Array, order: Array, costs: Array) -> Array:
+    found = np.zeros(len(bits))
+    for k in range(len(bits)):
+        for f in order:
+            found[k] += costs[f]
+            if bits[k] >> f & 1:
+                break
+    return found
 
 
 def static_greedy(statistics: Statistics) -> Order:

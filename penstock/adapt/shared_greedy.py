@@ -12,8 +12,8 @@ from penstock.plan.filters import Order, Profiling
 from penstock.stats.snapshot import FilterProfile
 
 TURN: Final = 4
-"""The order is looked at anew when so large a part of the window is: a fourth. It is found from nothing each time, which
-takes milliseconds with a hundred queries."""
+"""The order is looked at anew when a fourth of the window is: it is found from nothing each time, which takes
+milliseconds with a hundred queries."""
 
 
 class SharedGreedy(Windowed):

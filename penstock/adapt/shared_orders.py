@@ -12,10 +12,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
-from penstock.operators.kernels.doubts import all_open, ended, in_doubt, settle, users
+from penstock.plan.doubts import all_open, ended, in_doubt, settle, users
 from penstock.plan.filters import Order
 
 Array = npt.NDArray[Any]
@@ -29,6 +28,7 @@ def shared_order(
 
     Two queries of two filters each have the filter 2: it comes first, though 0 drops as much for less.
 
+    >>> import numpy as np
     >>> shared_order(np.array([0b111, 0b111, 0b010, 0b001]), (1.0, 1.0, 1.2), (0b101, 0b110))
     (2, 0, 1)
     """
@@ -46,6 +46,7 @@ def shared_order(
 def shared_cost(order: Sequence[int], bits: Array, costs: Sequence[float], queries: Sequence[int]) -> float:
     """What a tuple costs all queries together under one order, each filter evaluated once.
 
+    >>> import numpy as np
     >>> shared_cost((0, 1), np.array([0b01, 0b00]), (1.0, 1.0), (0b11, 0b10))
     2.0
     """

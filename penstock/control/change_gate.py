@@ -53,7 +53,7 @@ class ChangeGate:
         node = getattr(change, "filter", None)
         if node is None or self._last is None or self._before is None or not self._before.operators:
             return None
-        if self._last.now_s <= self._before.now_s:
+        if self._last.now_s <= self._before.now_s or any(p.node == node and p.outside for p in self._last.profiles):
             return None
         now, before = (sum(o.busy_s for o in s.operators if o.node == node) for s in (self._last, self._before))
         return (now - before) / (self._last.now_s - self._before.now_s) if now > before else None

@@ -78,7 +78,7 @@ class Arrangement:
     def profiled(self) -> tuple[FilterProfile, ...]:
         """What was measured since this was asked the last time."""
         asked: list[Node] = [] if self._plan is None else [node for node, _ in self._plan.profiled]
-        running = [(s.key.node, s.operator) for s in self._graph.order if s.key.node in asked]
-        measured = [(node, each.profiled()) for node, each in running if isinstance(each, Arranged)]
-        shared = [(node, chain.profiled()) for node, (_, chain) in self._shared.items() if node in asked]
-        return tuple(FilterProfile(node, *what) for node, what in (*measured, *shared) if what is not None)
+        running: list[tuple[Node, object]] = [(s.key.node, s.operator) for s in self._graph.order]
+        running += [(node, chain) for node, (_, chain) in self._shared.items()]
+        found = [(node, e.profiled()) for node, e in running if node in asked and isinstance(e, Arranged)]
+        return tuple(FilterProfile(node, *what) for node, what in found if what is not None)

@@ -20,8 +20,8 @@ from penstock.operators.base import Context
 from penstock.operators.columns.train import Train
 from penstock.operators.columns.vector import Array
 from penstock.operators.filter_chain import Profiled, Test
-from penstock.operators.kernels.doubts import all_open, dealt, in_doubt, settle, users
 from penstock.operators.profiled_rows import NOBODY, Sampler
+from penstock.plan.doubts import all_open, dealt, in_doubt, settle, users
 from penstock.plan.filters import Order, Profiling
 from penstock.plan.functions import SetAside
 
@@ -33,7 +33,8 @@ PATIENCE = 8
 class SharedChain:
     """`tests` for queries that are words of them (bit i: the query has test i)."""
 
-    def __init__(self, tests: Sequence[Test], words: Sequence[int], protectors: Sequence[int], context: Context) -> None:
+    def __init__(self, tests: Sequence[Test], words: Sequence[int], protectors: Sequence[int],
+                 context: Context) -> None:  # fmt: skip
         self.tests = list(tests)
         self.queries = len(words)
         self.protectors = list(protectors)

@@ -1,8 +1,9 @@
 """Filters at the gate in the order of the plan (Babu 4.1), profiled on samples (4.3.1).
 
-Where a stream's rows go to one operator whose filters Catalyst can all say, the gate evaluates them batch by batch in
-the order that the plan of the batch has: each for the rows that those before it have left, in generated code. A batch's
-frame is still the query over its sources, so Spark puts the filters at the scan, and keeps their order.
+Where a stream's rows go to one operator, the gate evaluates those of its filters that Catalyst can say batch by batch
+in the order that the plan of the batch has: each for the rows that those before it have left, in generated code. A
+batch's frame is still the query over its sources, so Spark puts the filters at the scan, and keeps their order. What
+Catalyst cannot say is asked in the lanes of the rows that are left, in the plan's order, and profiled there.
 
 A share of the rows is sampled, by a hash of their places. A sampled row carries a bitmap of every filter's verdict, and
 passes whatever they say; if one of them drops it, it goes to a lane as a row of no entry, which counts its bitmap and
@@ -15,7 +16,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from pyspark.sql import Column, DataFrame
@@ -44,18 +45,25 @@ _ALL: Final = 1 << 24
 
 @dataclass(frozen=True, slots=True)
 class GateFilters:
-    """The filters of `node`, a node of the network, on the rows of `entry`."""
+    """The filters of `node`, a node of the network, on the rows of `entry`; `places` are those that the gate asks."""
 
     node: Node
     entry: Entry
     filters: tuple[Expression, ...]
+    places: tuple[int, ...]
 
-    def conditions(self) -> list[Column]:
-        """The filters over the columns of the wire; a filter that is NULL drops its row."""
+    @property
+    def whole(self) -> bool:
+        """True where the gate asks all of them."""
+        return len(self.places) == len(self.filters)
+
+    def conditions(self) -> dict[int, Column]:
+        """The filters that the gate asks, by their places, over the columns of the wire; a filter that is NULL drops
+        its row."""
         leaf = self.entry.leaf
         names = {f.name: Name(column_name(leaf.name, f.name), f.type) for f in leaf.schema}
-        found = [catalyst(substitute(f, names)) for f in self.filters]
-        return [c for c in found if c is not None]
+        found = {i: catalyst(substitute(self.filters[i], names)) for i in self.places}
+        return {i: c for i, c in found.items() if c is not None}
 
 
 def at_gate(staged: Staged) -> tuple[GateFilters, ...]:
@@ -70,58 +78,78 @@ def at_gate(staged: Staged) -> tuple[GateFilters, ...]:
             node = readers[0]
             listed = filters_of(node)
             mine = isinstance(node, Filter) and orderable(node) and len(listed) <= FILTER_BITS
-            if mine and all(map(sayable, listed)) and outer.get(node) is not None:
-                found.append(GateFilters(outer[node], entry, listed))
+            places = tuple(i for i, f in enumerate(listed) if sayable(f))
+            if mine and len(places) > 1 and outer.get(node) is not None:
+                found.append(GateFilters(outer[node], entry, listed, places))
     return tuple(found)
 
 
 class Ordered:
-    """The gate's filters under one plan; made once for all batches that have the plan."""
+    """The gate's filters under one plan; made once for all batches that have the plan. What is said to Spark is said
+    once, too: a column takes as many calls into the JVM as it has parts."""
 
     def __init__(self, filters: Sequence[GateFilters], plan: Plan) -> None:
         orders, profiled = dict(plan.orders), dict(plan.profiled)
         self.parts = [(g, orders.get(g.node), profiled.get(g.node)) for g in filters]
+        self._said: dict[tuple[str, ...], _Said] = {}
 
     def left(self, plan: Plan) -> Plan:
-        """`plan` without what is measured here."""
-        mine = {g.node for g, _, _ in self.parts}
+        """`plan` without what is measured here alone."""
+        mine = {g.node for g, _, _ in self.parts if g.whole}
         return replace(plan, profiled=tuple(p for p in plan.profiled if p[0] not in mine))
 
     def __call__(self, rows: DataFrame) -> DataFrame:
         """The rows that pass, and sampled ones."""
-        profiling = any(p is not None for _, _, p in self.parts)
+        if not self.parts:
+            return rows
+        columns = tuple(rows.columns)
+        said = self._said.get(columns)
+        if said is None:
+            said = self._said[columns] = self._say(columns)
+        rows = rows.where(said.kept)
+        if said.word is None:
+            return rows
+        rows = rows.withColumn(VERDICTS, said.word)
+        return rows.withColumn("_entry", said.entry)
+
+    def _say(self, columns: Sequence[str]) -> _Said:
+        tests: list[Column] = []
         words: list[Column] = []
         for gate, order, profiled in self.parts:
             conditions = gate.conditions()
             other = F.col("_entry") != gate.entry.number
-            kept = reduce(lambda a, b: a & b, [conditions[i] for i in order or range(len(conditions))])
+            kept = reduce(lambda a, b: a & b, [conditions[i] for i in order or gate.places if i in conditions])
             if profiled is None:
-                rows = rows.where(other | kept)
+                tests.append(other | kept)
             else:
-                sampled = _sampled(rows, profiled)
-                rows = rows.where(other | sampled | kept)
+                sampled = _sampled(columns, profiled)
+                tests.append(other | sampled | kept)
                 words.append(F.when(~other & sampled, _word(gate.entry, conditions)))
-        return _marked(rows, words) if profiling else rows
+        dropped = F.col(VERDICTS).bitwiseAND(F.lit((1 << FILTER_BITS) - 1)) > 0
+        entry = F.when(dropped, F.lit(PROFILED)).otherwise(F.col("_entry"))
+        return _Said(reduce(lambda a, b: a & b, tests), F.coalesce(*words) if words else None, entry)
 
 
-def _sampled(rows: DataFrame, profiling: Profiling) -> Column:
+class _Said(NamedTuple):
+    """What is kept of a batch's rows; where some are sampled, their words, and the entry that rows with words are of:
+    those that a filter drops are of none."""
+
+    kept: Column
+    word: Column | None
+    entry: Column
+
+
+def _sampled(columns: Sequence[str], profiling: Profiling) -> Column:
     """True for a share of the rows, by their places; where the source gives none, by what they hold."""
-    named = ["_seq"] if "_seq" in rows.columns else [c for c in rows.columns if c == "_ts" or ":" in c]
+    named = ["_seq"] if "_seq" in columns else [c for c in columns if c == "_ts" or ":" in c]
     drawn = F.xxhash64(*(F.col(f"`{c}`") for c in named), F.lit(profiling.seed)).bitwiseAND(F.lit(_ALL - 1))
     return drawn < F.lit(int(min(profiling.rate, MOST_SAMPLED) * _ALL))
 
 
-def _word(entry: Entry, conditions: Sequence[Column]) -> Column:
+def _word(entry: Entry, conditions: Mapping[int, Column]) -> Column:
     """The verdicts of all filters in one word: a bit for each that drops the row, and the entry's number."""
-    bits = [F.when(F.coalesce(c, F.lit(False)), 0).otherwise(1 << i) for i, c in enumerate(conditions)]
+    bits = [F.when(F.coalesce(c, F.lit(False)), 0).otherwise(1 << i) for i, c in conditions.items()]
     return F.lit(entry.number << FILTER_BITS).cast("bigint") + reduce(lambda a, b: a + b, bits).cast("bigint")
-
-
-def _marked(rows: DataFrame, words: Sequence[Column]) -> DataFrame:
-    """The rows with their words; those that a filter drops are rows of no entry."""
-    rows = rows.withColumn(VERDICTS, F.coalesce(*words))
-    dropped = F.col(VERDICTS).bitwiseAND(F.lit((1 << FILTER_BITS) - 1)) > 0
-    return rows.withColumn("_entry", F.when(dropped, F.lit(PROFILED)).otherwise(F.col("_entry")))
 
 
 def profiles(
@@ -138,18 +166,21 @@ def profiles(
             cost = np.asarray(costs.get(gate.node, ()) or np.zeros(len(gate.filters)))
             rows = np.full(len(gate.filters), float(len(bits)))
             mixed = np.random.default_rng(len(bits)).permutation(bits[bits != 0])
-            found.append(FilterProfile(gate.node, mixed, len(bits), cost * rows, rows))
+            found.append(FilterProfile(gate.node, mixed, len(bits), cost * rows, rows, outside=True))
     return tuple(found)
 
 
-def in_lanes(attempts: Iterable[Attempt], plans: Plans) -> tuple[FilterProfile, ...]:
-    """What lanes have measured of filters in a batch."""
-    found = []
+def in_lanes(
+    attempts: Iterable[Attempt], plans: Plans, filters: Iterable[GateFilters] = ()
+) -> tuple[FilterProfile, ...]:
+    """What lanes have measured of filters in a batch; not the times of those that the gate asks."""
+    found, asked = [], {g.node: list(g.places) for g in filters}
     for attempt in attempts:
         for place, words, sampled, seconds, rows in attempt.counters["profiles"]:
             bits = np.repeat(np.array([w for w, _ in words], np.int64), [n for _, n in words])
-            measured = np.array(seconds), np.array(rows)
-            found.append(FilterProfile(plans.node(place), bits, sampled, *measured))
+            node, times = plans.node(place), np.array(seconds)
+            times[asked.get(node, [])] = 0.0
+            found.append(FilterProfile(node, bits, sampled, times, np.array(rows), outside=node in asked))
     return tuple(found)
 
 

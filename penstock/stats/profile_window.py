@@ -6,12 +6,12 @@ With each batch of profile tuples come the times that the filters took.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from numba import njit
 
 Array = npt.NDArray[Any]
 TIMES = 25
@@ -42,8 +42,9 @@ class ProfileWindow:
         self._ring: Array = np.zeros(size, np.int64)
         self._end = 0
         self._count = 0
-        self._times: deque[Timed] = deque(maxlen=TIMES)
-        self._medians: tuple[Array, Array] | None = None
+        self._each: Array = np.full((TIMES, filters), np.nan)
+        self._reports = 0
+        self._medians: Array | None = None
 
     def __len__(self) -> int:
         return self._count
@@ -69,28 +70,35 @@ class ProfileWindow:
 
     def time(self, timed: Timed) -> None:
         """Takes in processing times: those of the last `TIMES` reports are kept, whatever the tuples."""
-        self._times.append(timed)
+        _kept(self._each[self._reports % TIMES], timed.seconds, timed.rows)
+        self._reports += 1
         self._medians = None
 
     def unit_costs(self, otherwise: Sequence[float]) -> Array:
         """The seconds a tuple (a_i) of each filter, the median of the reports: one that was interrupted does not count;
         `otherwise` for a filter that no time was measured of."""
-        costs: Array = np.asarray(otherwise, np.float64).copy()
         if self._medians is None:
-            self._medians = _medians(self._times)
-        known, each = self._medians
-        costs[known] = each
-        return costs
+            self._medians = _medians(self._each)
+        return np.where(np.isnan(self._medians), otherwise, self._medians)
 
 
-def _medians(times: Sequence[Timed]) -> tuple[Array, Array]:
-    """The filters that any of these reports knows, and the median of what it says of each."""
-    if not times:
-        return np.empty(0, np.int64), np.empty(0)
-    seconds, rows = (np.array([t[k] for t in times], np.float64) for k in (1, 2))
-    told = (rows > 0) & (seconds > 0)
-    each = np.sort(np.divide(seconds, rows, out=np.full(rows.shape, np.inf), where=told), axis=0)
-    count = told.sum(axis=0)
-    known = count.nonzero()[0]
-    below, above = (count[known] - 1) // 2, count[known] // 2
-    return known, (each[below, known] + each[above, known]) / 2
+@njit(cache=True)
+def _kept(each: Array, seconds: Array, rows: Array) -> None:
+    """What a report says a tuple takes of each filter; nothing (NaN) of one that it does not know."""
+    for f in range(len(each)):
+        each[f] = seconds[f] / rows[f] if rows[f] > 0 and seconds[f] > 0 else np.nan
+
+
+@njit(cache=True)
+def _medians(each: Array) -> Array:
+    found, known = np.full(each.shape[1], np.nan), np.empty(len(each))
+    for f in range(each.shape[1]):
+        count = 0
+        for value in each[:, f]:
+            if not np.isnan(value):
+                known[count] = value
+                count += 1
+        if count:
+            known[:count].sort()
+            found[f] = (known[(count - 1) // 2] + known[count // 2]) / 2
+    return found

@@ -86,6 +86,7 @@ class FilterProfile:
     bits     the profile tuples: a word for each sampled row that was dropped, bit i set where filter i drops it
     sampled  rows that were sampled, those that pass included
     seconds  for each filter, processor time; `rows`, over how many rows
+    outside  whether they are evaluated before the operator sees a row, at Spark's gate: its time says nothing of them
     """
 
     node: Node
@@ -93,6 +94,7 @@ class FilterProfile:
     sampled: int
     seconds: npt.NDArray[Any]
     rows: npt.NDArray[Any]
+    outside: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,3 +107,20 @@ def same_greedy(order: Order, statistics: Statistics) -> bool:
             return False
         left = left[left >> mine & 1 == 0]
     return True
+
+
+def test_a_gain_that_chance_would_show_is_not_sure() -> None:
+    """Four filters alike, whose order hardly ever seems worth changing; and one that clearly is better."""
+    rng = np.random.default_rng(5)
+    sure = 0
+    for seed in range(200):
+        ordering = AGreedy(Filters((0,) * 4, (1.0,) * 4), 1.0, 1000, 0.9, seed)
+        bits = (rng.random((2000, 4)) < 0.5) @ (1 << np.arange(4))
+        ordering.see(FilterProfile(NODE, bits[bits != 0], len(bits), np.zeros(4), np.zeros(4)))
+        better = ordering.better((0, 1, 2, 3))
+        sure += better is not None and better.sure
+    assert sure < 20
+    bits = (rng.random((2000, 4)) < np.array([0.5, 0.5, 0.5, 0.7])) @ (1 << np.arange(4))
+    ordering.see(FilterProfile(NODE, bits[bits != 0], len(bits), np.zeros(4), np.zeros(4)))
+    better = ordering.better((0, 1, 2, 3))
+    assert better is not None and better.sure and better.order[0] == 3

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from penstock.control.change_gate import ChangeGate
@@ -15,7 +16,7 @@ from penstock.plan.proposal import Proposal
 from penstock.plan.rewrites import optimize
 from penstock.plan.running import Plan, Reorder, SetDrops
 from penstock.settings import Settings
-from penstock.stats.snapshot import OperatorStatistics, Snapshot
+from penstock.stats.snapshot import FilterProfile, OperatorStatistics, Snapshot
 
 SCRIPT = "CREATE STREAM s (a INT, b INT); CREATE QUERY q AS SELECT a FROM s WHERE a > 0 AND b > 0"
 NETWORK = optimize(compile_script(SCRIPT))
@@ -41,6 +42,14 @@ def test_a_gain_that_saves_the_machine_nothing_is_refused() -> None:
     gate.judge("x", change(1.0), look(1, 10, 1.0, 1.0))
     assert "0.001 processor seconds a second" in str(gate.judge("x", change(2.0), look(2, 20, 1.002, 2.0)))
     assert gate.judge("x", change(2.0), look(3, 30, 1.2, 3.0)) is None
+
+
+def test_of_filters_that_are_asked_elsewhere_the_operators_time_says_nothing() -> None:
+    gate = ChangeGate(Settings(min_absolute_gain=0.01))
+    nothing = np.zeros(2)
+    profile = FilterProfile(NODE, np.empty(0, np.int64), 0, nothing, nothing, outside=True)
+    gate.judge("x", change(1.0), look(1, 10, 1.0, 1.0))
+    assert gate.judge("x", change(2.0), replace(look(2, 20, 1.002, 2.0), profiles=(profile,))) is None
 
 
 def test_a_part_cools_down_after_a_change() -> None:

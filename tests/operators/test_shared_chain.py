@@ -1,4 +1,4 @@
-"""Filters that queries share: each query gets what its own chain would give it, whatever order and train it comes with."""
+"""Filters that queries share: each query gets what its own chain would give it, in any order and with any train."""
 
 from __future__ import annotations
 
@@ -113,6 +113,11 @@ def test_who_comes_with_another_train_asks_its_own_chain() -> None:
             each.push("s", Train(columns, np.arange(start, start + 1000)), start + 500)
             each.run()
     for name in ("q0", "q1", "q2"):
-        left, right = ([r for t in each.take(name) for r in zip(t.ts.tolist(), *(c.values.tolist() for c in t.columns))]
-                       for each in (lane, whole))  # fmt: skip
+        left, right = (rows_of(each.take(name)) for each in (lane, whole))
         assert left == right != []
+
+
+def rows_of(trains: list[Train]) -> list[Any]:
+    return [
+        row for t in trains for row in zip(t.ts.tolist(), *(c.values.tolist() for c in t.columns), strict=True)
+    ]

@@ -242,12 +242,12 @@ def _holds_single(table: Array, words: Array) -> Array:
             same, taken = table[slot, 0] == words[i], table[slot, 1] >= 0
             found[i] = same & taken
             rest[used], slots[used] = i, slot
-            used += np.int64(taken) & np.int64(not same)
+            used += taken & (not same)
         for k in range(used):
-            word, slot = words[rest[k]], (slots[k] + one) & mask
-            while table[slot, 1] >= 0 and table[slot, 0] != word:
-                slot = (slot + one) & mask
-            found[rest[k]] = table[slot, 1] >= 0
+            word, place = words[rest[k]], (slots[k] + one) & mask
+            while table[place, 1] >= 0 and table[place, 0] != word:
+                place = (place + one) & mask
+            found[rest[k]] = table[place, 1] >= 0
     return found
 
 

@@ -1,4 +1,4 @@
-"""Filters of several queries on one stream, taken together: what is put in order where equal filters are evaluated once."""
+"""Filters of several queries on one stream, taken together: these are ordered where each is evaluated once for all."""
 
 from __future__ import annotations
 

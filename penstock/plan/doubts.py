@@ -7,13 +7,14 @@ on the rows that it drops (see `penstock.adapt.shared_orders`).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 from numba import njit
 
-from penstock.operators.columns.vector import Array
-
-BITS = 64
+Array = npt.NDArray[Any]
+BITS: Final = 64
 
 
 def users(queries: Sequence[int], conditions: int) -> Array:
@@ -105,7 +106,7 @@ def dealt(doubts: Array, queries: int) -> tuple[Array, Array]:
 
 
 @njit(cache=True)
-def _lowest(word: int) -> int:
+def _lowest(word: Any) -> int:
     """The place of the lowest bit that is set."""
     place = 0
     for shift in (32, 16, 8, 4, 2, 1):
