@@ -40,9 +40,11 @@ class Around:
 
 def run_network(network: Network, source: str, options: RunOptions, around: Around) -> None:
     """Runs what the script `source` says. Ctrl-C (or SIGTERM) ends it after the batch, twice at once."""
+    from penstock.spark.recovery import beginning
     from penstock.spark.run import Run
 
-    watch, log = Watch(optimize(network), time.monotonic()), open_log(around.log, around.log_level)
+    watch = Watch(optimize(network), time.monotonic(), beginning(options.checkpoint))
+    log = open_log(around.log, around.log_level)
     with ExitStack() as ending:
         try:
             exporter = _exporter(watch, around, ending)

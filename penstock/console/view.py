@@ -30,7 +30,7 @@ def picture(now: Now, title: str) -> RenderableType:
 
 def _head(now: Now, title: str) -> RenderableType:
     minutes, seconds = divmod(int(now.elapsed_s), 60)
-    batch = "starting" if now.batch is None else f"batch {now.batch:,}"
+    batch = now.beginning if now.batch is None else f"batch {now.batch:,}"
     return Text.assemble((title, "bold"), f"   {minutes}:{seconds:02d}   {batch}   shedding {now.mode}")
 
 

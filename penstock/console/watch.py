@@ -86,6 +86,7 @@ class Now:
     set_aside: Mapping[str, int] = field(default_factory=dict)
     late: int = 0
     shut_down: tuple[str, ...] = ()
+    beginning: str = "starting"
 
     @property
     def batch_s(self) -> float:
@@ -109,10 +110,12 @@ class _Seen:
 
 
 class Watch:
-    """Hears of every batch of a run of `network` that began at `started_s`."""
+    """Hears of every batch of a run of `network` that began at `started_s`; `beginning` says what it does until the
+    first."""
 
-    def __init__(self, network: Network, started_s: float) -> None:
+    def __init__(self, network: Network, started_s: float, beginning: str = "starting") -> None:
         self.network = network
+        self.beginning = beginning
         self.batches = 0
         self._lock = threading.Lock()
         self._started_s = started_s
@@ -173,6 +176,7 @@ class Watch:
             set_aside={} if snapshot is None else dict(snapshot.set_aside),
             late=0 if snapshot is None else sum(s.late_kept + s.late_dropped for s in snapshot.streams),
             shut_down=() if snapshot is None else snapshot.shut_down,
+            beginning=self.beginning,
         )
 
     def _inputs(self, looked: Iterable[_Seen], span_s: float) -> tuple[Flow, ...]:

@@ -40,6 +40,11 @@ _LOGIC: Final[dict[str, Callable[[list[Column]], Column]]] = {
 }
 
 
+def named(name: str) -> Column:
+    """The column called exactly so, dots and backticks included."""
+    return F.col(f"`{name.replace('`', '``')}`")
+
+
 def catalyst(expression: Expression) -> Column | None:
     """`expression` over a DataFrame that has its columns by name."""
     return _said(expression) if sayable(expression) else None
@@ -78,7 +83,7 @@ def _said(expression: Expression) -> Column:
     if isinstance(expression, Literal):
         return F.lit(expression.value).cast(_name(expression.type))
     if not isinstance(expression, Call):
-        return F.col(f"`{expression.name}`")
+        return named(expression.name)
     if expression.function == "rlike":
         text, pattern = expression.arguments
         # A dot of Python's is anything but a line feed; Java knows more ends of lines.

@@ -28,7 +28,7 @@ from penstock.plan.filters import Profiling, filters_of, orderable
 from penstock.plan.node import Node, walk
 from penstock.plan.nodes import Filter, Source
 from penstock.plan.running import Plan
-from penstock.spark.catalyst import catalyst, sayable
+from penstock.spark.catalyst import catalyst, named, sayable
 from penstock.spark.entries import Entry
 from penstock.spark.lanes.wire import PROFILED, VERDICTS, column_name
 from penstock.spark.plans import Plans
@@ -141,8 +141,8 @@ class _Said(NamedTuple):
 
 def _sampled(columns: Sequence[str], profiling: Profiling) -> Column:
     """True for a share of the rows, by their places; where the source gives none, by what they hold."""
-    named = ["_seq"] if "_seq" in columns else [c for c in columns if c == "_ts" or ":" in c]
-    drawn = F.xxhash64(*(F.col(f"`{c}`") for c in named), F.lit(profiling.seed)).bitwiseAND(F.lit(_ALL - 1))
+    read = ["_seq"] if "_seq" in columns else [c for c in columns if c == "_ts" or ":" in c]
+    drawn = F.xxhash64(*(named(c) for c in read), F.lit(profiling.seed)).bitwiseAND(F.lit(_ALL - 1))
     return drawn < F.lit(int(min(profiling.rate, MOST_SAMPLED) * _ALL))
 
 

@@ -23,7 +23,7 @@ from penstock.plan.nodes.pipeline import own, probes
 from penstock.plan.rewrites.prune_columns import needed_columns
 from penstock.plan.types import Type
 from penstock.plan.windows import BEGIN
-from penstock.spark.catalyst import catalyst
+from penstock.spark.catalyst import catalyst, named
 from penstock.spark.entries import Entry
 from penstock.spark.lanes.wire import DEAD, LETTER, column_name
 from penstock.spark.stages import Staged
@@ -74,7 +74,7 @@ def _leaf(frame: DataFrame, entries: list[Entry], staged: Staged, needed: frozen
     if judged:
         targets.append(_target(DEAD, F.lit(0), dead))
     rows = frame.select(F.explode(F.array(*targets)).alias("_to"), *heads, *columns).where(F.col("_to").isNotNull())
-    return rows.select("_to._entry", "_to._lane", *(_quoted(c) for c in rows.columns if c != "_to"))
+    return rows.select("_to._entry", "_to._lane", *(named(c) for c in rows.columns if c != "_to"))
 
 
 def _alone(frame: DataFrame, entry: Entry, staged: Staged, judged: bool,
@@ -113,13 +113,9 @@ def _dead_letter(leaf: str) -> Column:
     return F.struct(*(c.alias(n) for n, c in columns.items()))
 
 
-def _quoted(name: str) -> str:
-    return f"`{name}`"
-
-
 def _kept(name: str, t: Type) -> Column:
     """A column as the wire has it."""
-    return F.unix_micros(F.col(_quoted(name))) if t.name == "timestamp" else F.col(_quoted(name))
+    return F.unix_micros(named(name)) if t.name == "timestamp" else named(name)
 
 
 def _null(t: Type) -> Column:

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from pyspark.sql import DataFrame
+
 from penstock.plan.drops import Placed, RandomDrop
 from penstock.plan.node import walk
 from penstock.settings import Settings
+from penstock.spark.one_plan import OnePlan
 from penstock.spark.panes import Panes
 from penstock.spark.stages import Staged
 
@@ -28,6 +31,7 @@ class PaneChoice:
         self._settings = settings
         self._rows: int | None = None
         self._resting = 0
+        self._one: OnePlan | None = None
 
     def of(self, gate: Iterable[Placed], lanes: Iterable[Placed]) -> tuple[Panes, ...]:
         """The panes for a batch before which `gate` drops, and in which `lanes` do."""
@@ -48,8 +52,15 @@ class PaneChoice:
         """True where nothing but these panes goes to the lanes."""
         return {e.number for e in self._staged.entries_of(0)} == {p.source.number for p in made}
 
-    def learn(self, rows: int, crossed: int, made: bool) -> None:
-        """Hears of a batch of rows: how many came in, and how many crossed."""
+    def whole(self, rows: DataFrame, panes: Iterable[Panes]) -> DataFrame:
+        """The batch's rows as these panes are best made of them."""
+        self._one = OnePlan(rows) if panes else None
+        return rows if self._one is None else self._one.rows
+
+    def learn(self, rows: int, crossed: int, made: bool, work: DataFrame | None = None) -> None:
+        """Hears of a batch of rows: how many came in, how many crossed, and by which frame."""
+        if self._one is not None and work is not None:
+            self._one.ran(work)
         self._rows = rows
         self._resting = max(0, self._resting - 1)
         if made and crossed > WORTH * rows and self._settings.pane_rows:

@@ -3,12 +3,16 @@
 Exactness: integers and decimals are summed in two halves that 64 bits hold; sums of doubles and moments are what
 Catalyst makes of them, within the law's 1e-9, and a row so large that squares or sums could overflow is a pane of its
 own. Late rows are stamped with the progress, or counted and left out, as the stream says. Malformed rows pass as they
-are: what is kept of them is a grouping key, which is NULL in all other rows.
+are: what is kept of them are grouping keys, which are empty in all other rows.
+
+Speed: what is grouped by are numbers and texts that are not NULL in ordinary rows, so that Catalyst's fast hash map
+takes them; all that follows from the keys (the lane, the entry) is computed once a pane.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import reduce
 from typing import Final
 
@@ -18,65 +22,147 @@ from pyspark.sql import functions as F
 from penstock.plan.expressions import Column as Name
 from penstock.plan.expressions import substitute
 from penstock.plan.types import Type
-from penstock.spark.catalyst import catalyst
+from penstock.plan.windows import BEGIN
+from penstock.spark.catalyst import catalyst, named
+from penstock.spark.gate import lane_of
 from penstock.spark.lanes.wire import DEAD, LETTER, column_name
 from penstock.spark.panes import Panes, Part
+from penstock.spark.stages import Staged
 
 LARGE: Final = 1e150
 """The square of a larger number may overflow, and so may sums of them."""
 LOW: Final = (1 << 32) - 1
+ODD: Final = ("_odd", "_reason", "_raw")
+"""Grouping keys by which a row is apart from others, empty in ordinary rows: of a large number its place; of a
+malformed row source, offset and stream, the reason and the text."""
 
 
-def paned(rows: DataFrame, made: Sequence[Panes], progress: Mapping[str, int], dropping: frozenset[str],
-          alone: bool) -> DataFrame:  # fmt: skip
-    """`rows`, which bear `_seq`, with panes in the place of those that `made` stands for; `dropping` are the streams
-    that drop what is late. `alone` says that no other rows come."""
-    parts = [_aggregated(rows, p, progress, dropping, dead=alone and p is made[0]) for p in made]
-    if not alone:
-        sources = [p.source.number for p in made]
-        parts.append(rows.where(~F.col("_entry").isin(sources)))
-    return reduce(lambda a, b: a.unionByName(b, allowMissingColumns=True), parts)
+class PaneGate:
+    """Makes panes of the rows of a staged network, batch after batch; what Spark needs for it is made once."""
+
+    def __init__(self, staged: Staged) -> None:
+        self._staged = staged
+        self._dropping = {s.name for s in staged.network.streams if s.late == "drop"}
+        self._makers: dict[tuple[int, bool], _Maker] = {}
+
+    def __call__(self, rows: DataFrame, made: Sequence[Panes], progress: Mapping[str, int], alone: bool) -> DataFrame:
+        """`rows`, which bear `_seq`, with panes in the place of those that `made` stands for. `alone` says that no
+        other rows come."""
+        parts = []
+        for panes in made:
+            maker = self._maker(panes, dead=alone and panes is made[0] and LETTER in rows.columns)
+            parts.append(maker(rows, progress[panes.source.leaf.name], alone and len(made) == 1))
+        if not alone:
+            sources = [p.source.number for p in made]
+            parts.append(rows.where(~F.col("_entry").isin(sources)))
+        return reduce(lambda a, b: a.unionByName(b, allowMissingColumns=True), parts)
+
+    def _maker(self, panes: Panes, dead: bool) -> _Maker:
+        key = panes.entry.number, dead
+        if key not in self._makers:
+            self._makers[key] = _Maker(panes, self._staged, panes.source.leaf.name in self._dropping, dead)
+        return self._makers[key]
 
 
-def _aggregated(rows: DataFrame, panes: Panes, progress: Mapping[str, int], dropping: frozenset[str],
-                dead: bool) -> DataFrame:  # fmt: skip
-    """The panes of one entry's rows; with `dead`, malformed rows pass along."""
-    source = panes.source
-    dead = dead and LETTER in rows.columns
-    mine = F.col("_entry") == source.number
-    now = _literal(progress[source.leaf.name])
-    late, drops = F.col("_ts") < now, source.leaf.name in dropping
-    stamp = F.col("_ts") if drops else F.greatest(F.col("_ts"), now)
-    rows = rows.where((F.col("_entry") == DEAD) | mine if dead else mine)
-    rows = rows.withColumns({"_late": late, "_stamp": stamp})
-    conditions = [*([mine] if dead else []), *([~late] if drops else []), *_passed(panes)]
-    return _grouped(rows, panes, reduce(lambda a, b: a & b, conditions) if conditions else None, dead, now)
+class _Maker:
+    """Makes one kind of panes, of a stream that `drops` late rows or keeps them; with `dead`, malformed rows pass
+    along.
+
+    The rows that count (all, where there is no condition) are grouped by their panes. All others together are one void
+    pane, of which no result is looked at. A pane is stamped with its beginning, or with the progress where that lies
+    within.
+    """
+
+    def __init__(self, panes: Panes, staged: Staged, drops: bool, dead: bool) -> None:
+        self._panes, self._drops, self._dead = panes, drops, dead
+        mine = F.col("_entry") == panes.source.number
+        self._mine = (F.col("_entry") == DEAD) | mine if dead else mine
+        self._passed = [*([mine] if dead else []), *_passed(panes)]
+        counted = F.col("_counted") if self._passed or drops else None
+        keys = [_if(counted, _column(panes, k)).alias(self._out(f"k{i}")) for i, k in enumerate(panes.keys)]
+        odd = list(self._odd(counted))
+        lane = self._lane(staged)
+        apart = [F.col("_lane")] if lane is None else []
+        self._keys = [_if(counted, self._start()).alias("_pane"), *keys, *odd, *apart]
+        self._results = [
+            F.min("_arrival").alias("_arrival"),
+            *(c for i, part in enumerate(panes.parts) for c in self._parts(i, part)),
+            F.count(F.lit(1)).alias(self._out("rows")),
+            F.max("_stamp").alias(self._out("last")),
+            F.sum(F.col("_late").cast("bigint")).alias(self._out("late")),
+        ]
+        self._heads = self._headed(lane)
+
+    def __call__(self, rows: DataFrame, progress: int, alone: bool) -> DataFrame:
+        """The panes of `rows`, where time has come as far as `progress`; `alone`: no other rows are among them."""
+        now = _literal(progress, F.col("_ts"))
+        late = F.col("_ts") < now
+        seen = {"_late": late, "_stamp": F.col("_ts") if self._drops else F.greatest(F.col("_ts"), now)}
+        conditions = [*self._passed, *([~late] if self._drops else [])]
+        if conditions:
+            seen["_counted"] = reduce(lambda a, b: a & b, conditions)
+        rows = rows if alone else rows.where(self._mine)
+        grouped = rows.withColumns(seen).groupBy(*self._keys).agg(*self._results)
+        stamp = F.greatest(F.col("_pane"), _literal(progress, F.col("_pane")))
+        return grouped.select(*self._heads, stamp.alias("_ts"))
+
+    def _headed(self, lane: Column | None) -> list[Column]:
+        """The columns that go to the lanes, all but the stamp."""
+        number, where = F.lit(self._panes.entry.number), F.col("_lane") if lane is None else lane
+        heads = [number.alias("_entry"), where.alias("_lane")]
+        if self._dead:
+            place = F.split(F.col("_odd"), " ", 3)
+            dead = F.size(place) == 3
+            source, offset = (F.nullif(place[i], F.lit("")).cast("bigint") for i in (0, 1))
+            place_of = {"_stream": place[2], "_reason": F.col("_reason"), "_raw": F.col("_raw"), "_source": source}
+            letter = F.struct(*(c.alias(n) for n, c in {**place_of, "_offset": offset}.items()))
+            cases = {"_entry": (F.lit(DEAD), number), "_lane": (F.lit(0), where), LETTER: (letter, F.lit(None))}
+            heads = [F.when(dead, a).otherwise(b).alias(n) for n, (a, b) in cases.items()]
+        names = ["_arrival", *(self._out(f.name) for f in self._panes.entry.leaf.schema if f.name != "void")]
+        void = F.col("_pane").isNull().cast("bigint").alias(self._out("void"))
+        return [*heads, *(named(n) for n in names), void, F.lit(0).cast("bigint").alias("_seq")]
+
+    def _lane(self, staged: Staged) -> Column | None:
+        """The lane of a pane, where that follows from its keys."""
+        route = [e for e in self._panes.entry.inlet.route if isinstance(e, Name)]
+        if not set(route) <= set(self._panes.keys):
+            return None
+        keys = [Name(self._out(f"k{self._panes.keys.index(c)}"), c.type) for c in route]
+        return lane_of(replace(self._panes.entry, inlet=replace(self._panes.entry.inlet, route=tuple(keys))), staged)
+
+    def _odd(self, counted: Column | None) -> Iterator[Column]:
+        """The keys that part odd rows from others, where there may be such."""
+        found = [(F.col("_entry") == DEAD, _place_of_letter())] if self._dead else []
+        if (large := self._large()) is not None:
+            found.append((large if counted is None else large & counted, F.col("_seq").cast("string")))
+        if found:
+            cases = reduce(lambda rest, case: F.when(case[0], case[1]).otherwise(rest), reversed(found), F.lit(""))
+            yield cases.alias("_odd")
+        for name in ODD[1:] if self._dead else ():
+            yield F.when(F.col("_entry") == DEAD, F.col(f"{LETTER}.{name}")).otherwise("").alias(name)
+
+    def _large(self) -> Column | None:
+        """True for a row that must not be added to others in doubles."""
+        added = [p.column for p in self._panes.parts if p.types[1:] and p.types[1].name == "double"]
+        wide = [_column(self._panes, c) for c in dict.fromkeys(added) if c is not None and c.type.name == "double"]
+        large = [(F.abs(value) > LARGE) & ~F.isnan(value) for value in wide]
+        return reduce(lambda a, b: a | b, large) if large else None
+
+    def _start(self) -> Column:
+        return F.col("_stamp") - F.pmod(F.col("_stamp") - F.lit(self._panes.origin), F.lit(self._panes.width))
+
+    def _out(self, name: str) -> str:
+        return column_name(self._panes.entry.leaf.name, name)
+
+    def _parts(self, number: int, part: Part) -> Iterator[Column]:
+        for j, column in enumerate(_partial(self._panes, part)):
+            yield column.alias(self._out(f"p{number}.{j}"))
 
 
-def _grouped(rows: DataFrame, panes: Panes, counted: Column | None, dead: bool, now: Column) -> DataFrame:
-    """`counted` are the rows that count (None: all); all others together are one void pane, of which no result is
-    looked at. A pane is stamped with its beginning, or with the progress `now` where that lies within."""
-    if counted is not None:
-        rows = rows.withColumn("_counted", counted)
-        counted = F.col("_counted")
-    keys = [_if(counted, _column(panes, k)).alias(_out(panes, f"k{i}")) for i, k in enumerate(panes.keys)]
-    pane = _if(counted, _start(panes)).alias("_pane")
-    entry = F.when(F.col("_entry") == DEAD, DEAD).otherwise(panes.entry.number) if dead else F.lit(panes.entry.number)
-    own = _own_pane(panes, counted)
-    letter = [F.col(LETTER)] if dead else []
-    grouping = [entry.alias("_entry"), F.col("_lane"), pane, *keys, *([] if own is None else [own]), *letter]
-    results = [c for i, part in enumerate(panes.parts) for c in _results(panes, i, part)]
-    grouped = rows.groupBy(*grouping).agg(
-        F.min("_arrival").alias("_arrival"),
-        *results,
-        F.count(F.lit(1)).alias(_out(panes, "rows")),
-        F.max("_stamp").alias(_out(panes, "last")),
-        F.sum(F.col("_late").cast("bigint")).alias(_out(panes, "late")),
-    )
-    void = F.col("_pane").isNull().cast("bigint").alias(_out(panes, "void"))
-    kept = [f"`{c}`" for c in grouped.columns if c not in ("_pane", "_own")]
-    stamp = F.greatest(F.col("_pane"), now).alias("_ts")
-    return grouped.select(*kept, void, stamp, F.lit(0).cast("bigint").alias("_seq"))
+def _place_of_letter() -> Column:
+    """Source, offset and stream of a malformed row, in one text."""
+    numbers = [F.coalesce(F.col(f"{LETTER}.{n}").cast("string"), F.lit("")) for n in ("_source", "_offset")]
+    return F.concat(numbers[0], F.lit(" "), numbers[1], F.lit(" "), F.col(f"{LETTER}._stream"))
 
 
 def _passed(panes: Panes) -> Iterator[Column]:
@@ -87,44 +173,17 @@ def _passed(panes: Panes) -> Iterator[Column]:
         yield F.coalesce(said, F.lit(False))
 
 
-def _literal(number: int) -> Column:
+def _literal(number: int, any_time: Column) -> Column:
     """A number that is not part of the generated code's text: one compilation serves all batches."""
-    return F.lit([number, number])[F.when(F.col("_entry") < 0, 0).otherwise(1)]
+    return F.lit([number, number])[F.when(any_time < BEGIN, 0).otherwise(1)]
 
 
 def _if(counted: Column | None, value: Column) -> Column:
     return value if counted is None else F.when(counted, value)
 
 
-def _out(panes: Panes, name: str) -> str:
-    return column_name(panes.entry.leaf.name, name)
-
-
 def _column(panes: Panes, column: Name) -> Column:
-    return F.col(f"`{column_name(panes.source.leaf.name, column.name)}`")
-
-
-def _start(panes: Panes) -> Column:
-    return F.col("_stamp") - F.pmod(F.col("_stamp") - F.lit(panes.origin), F.lit(panes.width))
-
-
-def _own_pane(panes: Panes, counted: Column | None) -> Column | None:
-    """For a row that must not be added to others in doubles, its place; NULL for others."""
-    doubles = [p.column for p in panes.parts if p.column is not None and p.types[1:] and p.types[1].name == "double"]
-    wide = [c for c in dict.fromkeys(doubles) if c.type.name == "double"]
-    if not wide:
-        return None
-    large = reduce(lambda a, b: a | b, [_large(_column(panes, c)) for c in wide])
-    return F.when(large if counted is None else large & counted, F.col("_seq")).alias("_own")
-
-
-def _large(value: Column) -> Column:
-    return (F.abs(value) > LARGE) & ~F.isnan(value)
-
-
-def _results(panes: Panes, number: int, part: Part) -> Iterator[Column]:
-    for j, column in enumerate(_partial(panes, part)):
-        yield column.alias(_out(panes, f"p{number}.{j}"))
+    return named(column_name(panes.source.leaf.name, column.name))
 
 
 def _partial(panes: Panes, part: Part) -> list[Column]:

@@ -32,7 +32,7 @@ from penstock.spark.lanes.exchange import exchange
 from penstock.spark.lanes.keeper import dead_letters_of, results_of
 from penstock.spark.lanes.protocol import Request
 from penstock.spark.pane_choice import PaneChoice
-from penstock.spark.pane_gate import paned
+from penstock.spark.pane_gate import PaneGate
 from penstock.spark.panes import Panes
 from penstock.spark.processor import ProcessorMeter
 from penstock.spark.stages import Staged
@@ -100,6 +100,7 @@ class Pipeline:
         self._on_error = OnError(staged.network)
         self._processor = ProcessorMeter(spark)
         self._panes = PaneChoice(staged, self._settings)
+        self._pane_gate = PaneGate(staged)
         self._exchange = exchange(spark, staged.lanes)
         self._lock = threading.Lock()
         self._last = checkpoint.last()
@@ -233,8 +234,8 @@ class Pipeline:
         gate = divided.gate
         if rows is not None and plan.source is not None:
             self.steering.ordering.calibrate(rows)
-        rows = None if rows is None else divided.filters(rows)
         panes = () if rows is None else self._chosen(plan)
+        rows = None if rows is None else divided.filters(self._panes.whole(rows, panes))
         arriving = None if rows is None else _numbered(rows, plan.batch if gate.drops or panes else None)
         before = {} if self._last is None else last_attempts(self._last)
         last = self.staged.stages - 1
@@ -244,7 +245,7 @@ class Pipeline:
         listed, work = self._exchange.run(given, errands, partial(self._reach, reached) if timely else None)
         attempts = tuple(sorted(listed, key=lambda a: a.lane))
         if rows is not None:
-            self._panes.learn(_first(attempts, "rows_in"), _first(attempts, "crossed"), bool(panes))
+            self._panes.learn(_first(attempts, "rows_in"), _first(attempts, "crossed"), bool(panes), work)
         if arriving is None or work is None:
             return attempts, None
         return attempts, _dropped(gate, work, arriving, attempts, plan.progress)
@@ -255,10 +256,7 @@ class Pipeline:
         return self._panes.of([d.placed for d in divided.gate.drops], left)
 
     def _paned(self, rows: DataFrame, panes: tuple[Panes, ...], progress: Mapping[str, int]) -> DataFrame:
-        if not panes:
-            return rows
-        dropping = frozenset(s.name for s in self.staged.network.streams if s.late == "drop")
-        return paned(rows, panes, progress, dropping, self._panes.alone(panes))
+        return self._pane_gate(rows, panes, progress, self._panes.alone(panes)) if panes else rows
 
     def _reach(self, reached: dict[str, int], rows: Sequence[pa.RecordBatch]) -> Mapping[str, int]:
         skews = {s.name: self._skew_us(s) for s in self.staged.network.streams}

@@ -47,6 +47,19 @@ def recovery(folder: str, network: Network | None) -> str:
     return "\n".join([*lines, again])
 
 
+def beginning(folder: str) -> str:
+    """What a run on the checkpoint does before its first batch."""
+    records = Records(Folder(folder))
+    listed = records.committed()
+    last = records.commit(listed[-1]) if listed else None
+    if last is None:
+        return "starting"
+    most = max((_lane(records, listed, int(n)) for n in {a.lane.partition(".")[2] for a in last.attempts}),
+               key=lambda lane: lane.rows)  # fmt: skip
+    logs = f"{most.rows:,} rows of {most.batches:,} batches are run again" if most.rows else "nothing is run again"
+    return f"starting after batch {last.batch:,}: {logs}"
+
+
 def kept_network(folder: str) -> Network:
     """The script that a checkpoint runs, with its functions."""
     checkpoint = Folder(folder)

@@ -8,7 +8,7 @@ source without offsets that are numbers), the gate's rows are counted, natively:
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -19,6 +19,7 @@ from pyarrow import ArrowException, parquet
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from penstock.spark.one_plan import leaves
 from penstock.spark.stages import Staged
 
 FOOTERS: Final = 256
@@ -67,22 +68,17 @@ class Sizes:
     def _measured(self) -> dict[str, float] | None:
         """The batch by stream, in whatever units its source has; None where that cannot be told."""
         try:
-            leaves = list(_leaves(self._execution()))
-            units = [_units(leaf) for leaf in leaves]
+            batch = list(leaves(self._execution()))
+            units = [_units(leaf) for leaf in batch]
         except (Py4JError, LookupError, AttributeError, ValueError, OSError, ArrowException):
             return None
         known = [u for u in units if u is not None]
-        return dict(zip(self.streams, known, strict=True)) if len(known) == len(leaves) == len(self.streams) else None
+        return dict(zip(self.streams, known, strict=True)) if len(known) == len(batch) == len(self.streams) else None
 
     def _execution(self) -> Any:
         running = next(q for q in self.spark.streams.active if q.name == self.query)
         stream = running._jsq.streamingQuery() if hasattr(running._jsq, "streamingQuery") else running._jsq
         return stream.lastExecution().logical()
-
-
-def _leaves(plan: Any) -> Iterator[Any]:
-    found = plan.collectLeaves()
-    return (found.apply(i) for i in range(found.size()))
 
 
 def _units(leaf: Any) -> float | None:

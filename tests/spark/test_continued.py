@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ from typer.testing import CliRunner
 from penstock.console.cli import app
 from penstock.cql import compile_script
 from penstock.errors import PenstockError
+from penstock.spark.recovery import beginning
 from penstock.spark.state.checkpoint import Checkpoint
 from tests.spark.runs import run
 
@@ -65,9 +67,11 @@ def test_the_flags_of_recovery(folder: Path) -> None:
             penstock(folder, *arguments)
     with pytest.raises(PenstockError, match="there is no script to run"):
         penstock(folder)
+    assert beginning(str(folder / "ck")) == "starting"
     penstock(folder, script, "--until-idle", "--quiet", "--master", "local[2]")
     assert counts(folder) == []
     said = penstock(folder, script, "--explain-recovery")
+    assert re.fullmatch(r"starting after batch \d: \d rows of \d batches are run again", beginning(str(folder / "ck")))
     assert "batches: " in said and "script: the same queries" in said and "lane 0" in said
     assert penstock(folder, "--from-checkpoint", "--explain-recovery") == said
     assert "'late' is added" in penstock(folder, str(folder / "more.cql"), "--explain-recovery")

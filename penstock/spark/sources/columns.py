@@ -28,7 +28,9 @@ from penstock.plan.types import Type
 STAMPS: Final = ("_ts", "_arrival")
 IDENTITY: Final = ("_source", "_offset")
 VERDICT: Final = ("_bad", "_raw")
-EXTRA: Final = (*STAMPS, *IDENTITY, *VERDICT)
+GATE: Final = ("_seq", "_row", "_entry", "_lane", "_to", "_metadata", "_key")
+"""Names that rows need on their way through the source and the gate."""
+EXTRA: Final = (*STAMPS, *IDENTITY, *VERDICT, *GATE)
 PINNED: Final = {
     "spark.sql.files.maxPartitionBytes": "16m",
     "spark.sql.files.openCostInBytes": "16m",
