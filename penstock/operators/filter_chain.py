@@ -22,7 +22,7 @@ import numpy as np
 from penstock.operators.base import Context
 from penstock.operators.columns.train import Train
 from penstock.operators.columns.vector import Array
-from penstock.operators.profiled_rows import NOBODY, ProfiledRun, Sampler
+from penstock.operators.profiled_rows import NOBODY, ProfiledRun, Sampler, note, outside
 from penstock.plan.filters import ALL, NEXT, Order, Profiling
 from penstock.plan.functions import SetAside
 
@@ -95,9 +95,37 @@ class FilterChain:
         if any(self.protectors):
             return self._in_pieces(train, start, stop)
         try:
-            return self._beside(train, start, stop)
+            asked = self._all_of_run if self.profiling.what == ALL else self._beside  # type: ignore[union-attr]
+            return asked(train, start, stop)
         except SetAside:
             return self._in_pieces(train, start, stop)
+
+    def _all_of_run(self, train: Train, start: int, stop: int) -> Array:
+        """A run in a long train of which every filter is asked about every row, as a piece that lies as it is: right
+        after the rows outside of it that are left, while what the filter reads is at hand."""
+        run, bits, rows = train.slice(start, stop), np.zeros(stop - start, np.int64), None
+        seconds, seen = np.zeros(len(self.tests)), np.zeros(len(self.tests))
+        for i in self.order:
+            started = time.perf_counter()
+            part = train if rows is None else train.take(rows)
+            mask = self._or_back(i, part)
+            said = mask[start:stop] if rows is None else self._or_back(i, run)
+            seconds[i], seen[i] = time.perf_counter() - started, len(part) + (0 if rows is None else len(run))
+            note(bits, said, i)
+            rows = outside(mask, start, stop) if rows is None else rows[mask.nonzero()[0]]
+        self._count(bits, seconds, seen)
+        kept = np.flatnonzero(bits == 0) + start
+        assert rows is not None
+        cut = int(np.searchsorted(rows, start))
+        return np.concatenate((rows[:cut], kept, rows[cut:]))
+
+    def _count(self, bits: Array, seconds: Array, seen: Array) -> None:
+        if self._warm:
+            self._seconds += seconds
+            self._rows += seen
+        self._warm = True
+        self._bits.append(bits[bits != 0])
+        self._sampled += len(bits)
 
     def _beside(self, train: Train, start: int, stop: int) -> Array:
         """A run in a long train: the verdicts on rows of the run that are left are those of the whole train, and each
@@ -114,12 +142,7 @@ class FilterChain:
             run.say(i, rows, mask, dead, others)
             passed = mask.nonzero()[0]
             rows = passed if rows is None else rows[passed]
-        if self._warm:
-            self._seconds += seconds
-            self._rows += seen
-        self._warm = True
-        self._bits.append(run.bits[run.dead()])
-        self._sampled += stop - start
+        self._count(run.bits, seconds, seen)
         return np.arange(len(train)) if rows is None else rows
 
     def _or_back(self, i: int, train: Train) -> Array:
@@ -226,14 +249,8 @@ class FilterChain:
         except SetAside as failure:
             self._uncount(failure, _counted(train.take(failure.rows)))  # type: ignore[arg-type]
             return self._one_by_one(train, None)
-        if self._warm:
-            self._seconds += times
-            self._rows += len(train)
-        self._warm = True
-        passed: Array = bits == 0
-        self._bits.append(bits[~passed])
-        self._sampled += len(train)
-        return np.flatnonzero(passed)
+        self._count(bits, times, np.full(len(times), float(len(train))))
+        return np.flatnonzero(bits == 0)
 
     def _verdicts(self, i: int, train: Train, rows: Array, watch: _Watch, before: Sequence[int]) -> Array:
         """Filter `i` on these rows; True for a row that it sets aside, which is taken out."""

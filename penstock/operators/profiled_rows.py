@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 
 from penstock.operators.columns.vector import Array
-from penstock.plan.filters import ALL, NEXT
+from penstock.plan.filters import NEXT
 
 RUN: Final = 512
 """Rows of a sampled run: enough that a filter's time is that of its work, few enough that the last runs are recent."""
@@ -64,7 +64,7 @@ class ProfiledRun:
 
     >>> run = ProfiledRun(10, 13)
     >>> run.say(0, None, np.arange(20) != 11, NOBODY, NOBODY == 0)
-    >>> run.wanted(ALL, 1).tolist(), run.bits.tolist()
+    >>> run.wanted(1, 1).tolist(), run.bits.tolist()
     ([11], [0, 1, 0])
     """
 
@@ -75,7 +75,7 @@ class ProfiledRun:
 
     def wanted(self, what: str | int, i: int) -> Array:
         """The dropped rows that filter `i` is asked about, too."""
-        if what in (ALL, i):
+        if what == i:
             return self.dead() + self.start
         return self.last + self.start if what == NEXT else NOBODY
 
@@ -114,3 +114,23 @@ def _said(bits: Array, start: int, bit: int, left: Array, mask: Array, dead: Arr
         last[used] = place
         used += not mask[k]
     return last[:used]
+
+
+@njit(cache=True)
+def note(bits: Array, passed: Array, i: int) -> None:
+    """Filter `i` says of these rows which of them pass."""
+    for k in range(len(bits)):
+        bits[k] |= np.int64(not passed[k]) << i
+
+
+@njit(cache=True)
+def outside(mask: Array, start: int, stop: int) -> Array:
+    """The places that `mask` marks before `start` and from `stop` on."""
+    found, used = np.empty(len(mask), np.int64), 0
+    for k in range(start):
+        found[used] = k
+        used += mask[k]
+    for k in range(stop, len(mask)):
+        found[used] = k
+        used += mask[k]
+    return found[:used]

@@ -5,9 +5,10 @@ in the order that the plan of the batch has: each for the rows that those before
 batch's frame is still the query over its sources, so Spark puts the filters at the scan, and keeps their order. What
 Catalyst cannot say is asked in the lanes of the rows that are left, in the plan's order, and profiled there.
 
-A share of the rows is sampled, by a hash of their places. A sampled row carries a bitmap of every filter's verdict, and
-passes whatever they say; if one of them drops it, it goes to a lane as a row of no entry, which counts its bitmap and
-forgets it. Catalyst gives no cost per filter: `penstock.spark.calibration` measures these on a sample.
+In some batches (see `penstock.spark.cadence`) a share of the rows is sampled, by a hash of their places. A sampled row
+carries a bitmap of every filter's verdict, and passes whatever they say; if one of them drops it, it goes to a lane as
+a row of no entry, which counts its bitmap and forgets it. Catalyst gives no cost per filter:
+`penstock.spark.calibration` measures these on a sample.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from penstock.plan.filters import Profiling, filters_of, orderable
 from penstock.plan.node import Node, walk
 from penstock.plan.nodes import Filter, Source
 from penstock.plan.running import Plan
+from penstock.spark.cadence import Cadence
 from penstock.spark.catalyst import catalyst, named, sayable
 from penstock.spark.entries import Entry
 from penstock.spark.lanes.wire import PROFILED, VERDICTS, column_name
@@ -88,10 +90,11 @@ class Ordered:
     """The gate's filters under one plan; made once for all batches that have the plan. What is said to Spark is said
     once, too: a column takes as many calls into the JVM as it has parts."""
 
-    def __init__(self, filters: Sequence[GateFilters], plan: Plan) -> None:
+    def __init__(self, filters: Sequence[GateFilters], plan: Plan, cadence: Cadence | None = None) -> None:
         orders, profiled = dict(plan.orders), dict(plan.profiled)
         self.parts = [(g, orders.get(g.node), profiled.get(g.node)) for g in filters]
-        self._said: dict[tuple[str, ...], _Said] = {}
+        self.cadence = cadence or Cadence()
+        self._said: dict[tuple[bool, tuple[str, ...]], _Said] = {}
 
     def left(self, plan: Plan) -> Plan:
         """`plan` without what is measured here alone."""
@@ -99,27 +102,27 @@ class Ordered:
         return replace(plan, profiled=tuple(p for p in plan.profiled if p[0] not in mine))
 
     def __call__(self, rows: DataFrame) -> DataFrame:
-        """The rows that pass, and sampled ones."""
+        """The rows that pass, and sampled ones where the batch is one of those that are sampled."""
         if not self.parts:
             return rows
-        columns = tuple(rows.columns)
-        said = self._said.get(columns)
+        what = self.cadence.due, tuple(rows.columns)
+        said = self._said.get(what)
         if said is None:
-            said = self._said[columns] = self._say(columns)
+            said = self._said[what] = self._say(*what)
         rows = rows.where(said.kept)
         if said.word is None:
             return rows
         rows = rows.withColumn(VERDICTS, said.word)
         return rows.withColumn("_entry", said.entry)
 
-    def _say(self, columns: Sequence[str]) -> _Said:
+    def _say(self, sampling: bool, columns: Sequence[str]) -> _Said:
         tests: list[Column] = []
         words: list[Column] = []
         for gate, order, profiled in self.parts:
             conditions = gate.conditions()
             other = F.col("_entry") != gate.entry.number
             kept = reduce(lambda a, b: a & b, [conditions[i] for i in order or gate.places if i in conditions])
-            if profiled is None:
+            if profiled is None or not sampling:
                 tests.append(other | kept)
             else:
                 sampled = _sampled(columns, profiled)

@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame
 from penstock.adapt.filter_orders import FilterOrders
 from penstock.control.loop import Loop
 from penstock.plan.node import Node
+from penstock.spark.cadence import Cadence
 from penstock.spark.calibration import Costs, sampled, unit_costs
 from penstock.spark.filters import at_gate, counted, in_lanes, profiles
 from penstock.spark.plans import Plans
@@ -34,6 +35,7 @@ class Ordering:
         self._measures = bool(loop.strategies)
         self.filters = at_gate(staged) if ordering else ()
         self.costs: dict[Node, list[float]] = {}
+        self.cadence = Cadence()
         self.calibrating_s = 0.0
         self._due = float("-inf")
         self._tries = 0
@@ -76,7 +78,11 @@ class Ordering:
             self.costs[node] = ended.value
             del self._under_way[node]
 
-    def measured(self, attempts: Iterable[Attempt], plans: Plans) -> tuple[FilterProfile, ...]:
-        """What was measured of filters in a batch, at the gate and in the lanes."""
+    def measured(self, attempts: Iterable[Attempt], plans: Plans, gate_s: float | None) -> tuple[FilterProfile, ...]:
+        """What was measured of filters in a batch, at the gate, which took `gate_s` (None where no rows came), and in
+        the lanes."""
         listed = list(attempts)
-        return (*profiles(self.filters, counted(listed), self.costs), *in_lanes(listed, plans, self.filters))
+        found = profiles(self.filters, counted(listed), self.costs)
+        if gate_s is not None:
+            self.cadence.ran(gate_s, min((len(p.bits) for p in found), default=0))
+        return (*found, *in_lanes(listed, plans, self.filters))

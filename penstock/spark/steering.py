@@ -147,7 +147,7 @@ class Steering:
         if found is None:
             plan = self.plans.read(written)
             mine, left = at_gate(self._staged, plan)
-            filters = Ordered(self.ordering.filters, plan)
+            filters = Ordered(self.ordering.filters, plan, self.ordering.cadence)
             thinner = Thinner(mine, len(self._staged.entries))
             found = Divided(plan, thinner, self.plans.written(filters.left(left)), filters)
         self._divided[written] = found
@@ -169,7 +169,8 @@ class Steering:
             done.record.batch, 0, done.seconds, done.processor_s, delays, self.mode, took_s
         )
         snapshot = self._totals.snapshot(time.monotonic(), done.record.progress, batch, divided.plan.shut_down, read)
-        snapshot = replace(snapshot, profiles=self.ordering.measured(done.attempts, self.plans))
+        gate_s = done.seconds.get("gate") if read else None
+        snapshot = replace(snapshot, profiles=self.ordering.measured(done.attempts, self.plans, gate_s))
         snapshot = self.loop.accounted(snapshot)
         self._latest = snapshot
         self.events.snapshot(snapshot, self.mode, divided.plan)
