@@ -108,10 +108,9 @@ class Engine:
         started = time.perf_counter()
         self.lane.push("s", train, self.now + 1)
         self.lane.run()
-        if self.loop.strategies:
-            looked = replace(self.lane.snapshot(), now_s=time.monotonic(), profiles=self.lane.profiled())
-            self.lane.adopt(self.loop.step(looked))
-            self.loop.log.clear()
+        looked = replace(self.lane.snapshot(), now_s=time.monotonic(), profiles=self.lane.profiled())
+        self.lane.adopt(self.loop.step(looked))
+        self.loop.log.clear()
         return time.perf_counter() - started
 
     def counts(self) -> list[int]:

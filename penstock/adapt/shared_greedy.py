@@ -11,9 +11,9 @@ from penstock.adapt.shared_orders import shared_cost, shared_order
 from penstock.plan.filters import Order, Profiling
 from penstock.stats.snapshot import FilterProfile
 
-TURN: Final = 4
-"""The order is looked at anew when a fourth of the window is: it is found from nothing each time, which takes
-milliseconds with a hundred queries."""
+PATIENCE: Final = 8
+"""The order is looked at anew when the window is: it is found from nothing each time, which takes milliseconds with a
+hundred queries. Where nothing was better twice as much is waited for, up to so many windows."""
 
 
 class SharedGreedy(Windowed):
@@ -28,7 +28,7 @@ class SharedGreedy(Windowed):
                  seed: int = 0) -> None:  # fmt: skip
         super().__init__(filters, rate, tuples, alpha, seed)
         self.queries = queries
-        self._fresh = 0
+        self._fresh, self._wait = 0, tuples
 
     def wants(self, order: Order) -> Profiling | None:
         """Every filter's verdict: on all rows until the window is full, then on the share `rate` of them."""
@@ -42,15 +42,16 @@ class SharedGreedy(Windowed):
 
     def better(self, order: Order) -> Better | None:
         """The greedy order of the window, where that is not the one in force."""
-        if len(self.window) < ENOUGH or self._fresh < self.window.size // TURN:
+        if len(self.window) < ENOUGH or self._fresh < self._wait:
             return None
-        self._fresh = 0
+        self._fresh, self._wait = 0, min(2 * self._wait, PATIENCE * self.window.size)
         known = self.statistics()
         bits = np.concatenate((known.bits, np.zeros(round(min(known.passing, MOST)), np.int64)))
         costs = known.costs.tolist()
         best = shared_order(bits, costs, self.queries, self.filters.protectors)
         if best == order:
             return None
+        self._wait = self.window.size
         before, after = (shared_cost(o, bits, costs, self.queries) for o in (order, best))
         why = f"{len(self.queries)} queries together evaluate less, by {len(self.window)} profile tuples"
         return Better(best, before / after if after > 0 else 1.0, why)
