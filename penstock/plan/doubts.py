@@ -80,7 +80,7 @@ def ended(doubts: Array, having: Array, dropped: Array) -> tuple[int, int]:
 
 
 @njit(cache=True)
-def _bits(word: Any) -> int:
+def _bits(word: Any) -> Any:
     """How many bits are set: by pairs, fours and bytes, whose counts one multiplication adds up."""
     word -= word >> np.uint64(1) & np.uint64(0x5555555555555555)
     word = (word & np.uint64(0x3333333333333333)) + (word >> np.uint64(2) & np.uint64(0x3333333333333333))
