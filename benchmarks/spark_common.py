@@ -25,7 +25,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.cql import compile_script
-from penstock.spark.pipeline import BatchReport
+from penstock.spark.batch import BatchReport
 from penstock.spark.run import Run, RunOptions
 from penstock.spark.session import open_session
 

@@ -19,7 +19,7 @@ from penstock.plan.secrets import redact, scrub
 from penstock.stats.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from penstock.spark.pipeline import BatchReport
+    from penstock.spark.batch import BatchReport
 
 LEVELS: Final = ("debug", "info", "warn", "error")
 

@@ -18,7 +18,7 @@ from penstock.errors import Diagnostic, PenstockError
 from penstock.stats.batches import Waits
 
 if TYPE_CHECKING:
-    from penstock.spark.pipeline import BatchReport
+    from penstock.spark.batch import BatchReport
 
 BUCKETS: Final = (0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1, 1.5, 2, 3, 5, 7.5, 10, 15, 30, 60, 120, 300)
 """Upper bounds of the response times that are counted together, in seconds."""

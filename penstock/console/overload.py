@@ -20,7 +20,7 @@ from pyarrow import csv, parquet
 import penstock as ps
 
 if TYPE_CHECKING:
-    from penstock.spark.pipeline import BatchReport
+    from penstock.spark.batch import BatchReport
 
 STEPS: Final = 2000
 """Turns of the function's loop for a row: some hundred microseconds, so that reading is not the load."""

@@ -21,7 +21,7 @@ from penstock.plan.secrets import redacted
 
 if TYPE_CHECKING:
     from penstock.console.metrics import Exporter
-    from penstock.spark.pipeline import BatchReport
+    from penstock.spark.batch import BatchReport
     from penstock.spark.run import Run, RunOptions
 
 INTERRUPTED = 130

@@ -11,7 +11,7 @@ from penstock.console.view import duration, number, picture, trouble
 from penstock.console.watch import Now, Watch
 
 if TYPE_CHECKING:
-    from penstock.spark.pipeline import BatchReport
+    from penstock.spark.batch import BatchReport
 
 Clock = Callable[[], float]
 

@@ -20,7 +20,7 @@ from penstock.plan.node import walk
 from penstock.stats.snapshot import DropStatistics, Snapshot
 
 if TYPE_CHECKING:
-    from penstock.spark.pipeline import BatchReport
+    from penstock.spark.batch import BatchReport
 
 _Key = TypeVar("_Key")
 

@@ -7,9 +7,9 @@ also is how a run goes on after it stood still: the rows of an old backlog are s
 
 from __future__ import annotations
 
-import math
+from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from penstock.control.coming import Coming, age_drops, reach_s
@@ -19,6 +19,7 @@ from penstock.control.promise import Promise
 from penstock.control.targets import Judged
 from penstock.plan.drops import Placed
 from penstock.plan.running import Plan
+from penstock.stats.batches import BatchStatistics
 from penstock.stats.load import LoadModel, with_stated_costs
 from penstock.stats.snapshot import Snapshot
 
@@ -36,11 +37,12 @@ RESERVE: Final = 0.9
 
 @dataclass(slots=True)
 class _Planned:
-    """What a decision expected: the load of the batch, what it kept of that, and the floor beside it."""
+    """What a decision expected: the load of the batch, and what it kept of that; and how long the slowest lane then
+    worked."""
 
     whole_s: float
     kept_s: float
-    floor_s: float
+    worked_s: float = MISSING
 
 
 @dataclass(slots=True)
@@ -53,8 +55,9 @@ class Ahead:
     name: str = "delay"
     _now_s: float | None = None
     _seen: Judged | None = None
-    _planned: _Planned | None = None
-    _worked_s: float = MISSING
+    _latest: _Planned | None = None
+    _pending: deque[_Planned] = field(default_factory=deque)
+    _done: _Planned | None = None
     _speed: float | None = None
     _batches: int = 0
 
@@ -69,42 +72,51 @@ class Ahead:
                 self.promise.meter.fade(COLD_SHARE)
         self.promise.meter.see(snapshot, passed_s)
         if batch is not None:
-            worked_s = batch.seconds.get("lanes", 0.0)
-            follows = batch.took_s is None and math.isfinite(self._worked_s)
-            self._worked_s = self._worked_s + worked_s if follows else worked_s
-            if self._batches > COLD_BATCHES:
-                self._seen = self.promise.judged(batch.delays) or self._seen
-            if self._planned is not None and not plan.drops:
-                self._planned.kept_s = self._planned.whole_s
+            self._over(batch)
         return ()
+
+    def _over(self, batch: BatchStatistics) -> None:
+        worked_s = batch.seconds.get("lanes", 0.0)
+        if batch.took_s is not None:
+            self._done = self._pending.popleft() if self._pending else None
+            if self._done is not None:
+                self._done.worked_s = worked_s
+        elif self._done is not None:
+            self._done.worked_s += worked_s
+        if self._batches > COLD_BATCHES:
+            self._seen = self.promise.judged(batch.delays) or self._seen
 
     def _learn(self) -> None:
         """How much load is worked off in a second of the slowest lane: what a batch takes besides is its floor, and
         says nothing about what rows cost."""
-        if self._planned is None or not self._planned.kept_s > 0:
+        done = self._done
+        if done is None or not done.kept_s > 0:
             return
-        if not math.isfinite(self._worked_s):
-            return
-        found = min(self.promise.lanes, self._planned.kept_s / max(self._worked_s, 0.01))
+        found = min(self.promise.lanes, done.kept_s / max(done.worked_s, 0.01))
         self._speed = found if self._speed is None else self._speed + 0.3 * (found - self._speed)
 
     def foresee(self, plan: Plan, coming: Coming) -> Sequence[Proposal]:
         """The drops of the batch that waits at the gate."""
         meter = self.promise.meter
+        if self._latest is not None and not plan.drops:
+            self._latest.kept_s = self._latest.whole_s
+        while len(self._pending) > (coming.ahead_s > 0):
+            self._pending.popleft()
         if not meter.known:
             return self._cold(plan, coming)
         self._learn()
         load = meter.load({name: rows / coming.gathered_s for name, rows in coming.rows.items()})
         skips: tuple[Placed, ...] = ()
         age_s = self._reach_s(coming, load)
-        if self.newest and coming.waited_s > RESERVE * self.promise.target_s:
+        if self.newest and coming.waited_s + coming.ahead_s > RESERVE * self.promise.target_s:
             skips, coming = age_drops(plan.network, coming, age_s), coming.since(age_s)
         amount = self.controller.step(self._reading(coming, load))
         wanted = level(amount.excess, load.load())
         made = self.promise.placed(plan, load, wanted, coming.gathered_s, self._speed, coming.floor_s)
         whole_s = load.load() * coming.gathered_s
-        self._planned = _Planned(whole_s, whole_s - made.saved * coming.gathered_s, coming.floor_s)
-        self._seen, self._worked_s = None, MISSING
+        self._latest = _Planned(whole_s, whole_s - made.saved * coming.gathered_s)
+        self._pending.append(self._latest)
+        self._seen = self._done = None
         return self.promise.proposals(plan, made, amount.why, skips)
 
     def _reach_s(self, coming: Coming, load: LoadModel) -> float:
@@ -114,16 +126,17 @@ class Ahead:
         return reach_s(coming, needed_s, RESERVE * promise.target_s)
 
     def _reading(self, coming: Coming, load: LoadModel) -> Reading:
-        seen, promise, before = self._seen, self.promise, self._planned
-        took_s = self._worked_s + coming.floor_s
+        seen, promise, done = self._seen, self.promise, self._done
+        took_s = MISSING if done is None else done.worked_s + coming.floor_s
+        stale_s = max(0.0, coming.waited_s - coming.gathered_s)
         return Reading(
             now_s=coming.now_s, period_s=coming.gathered_s, input_load=load.load(),
             queued_load=load.load() * coming.gathered_s, target_s=promise.target_s,
             headroom=promise.headroom * promise.lanes, lanes=promise.lanes,
             delay_s=MISSING if seen is None else seen.mean_s, p99_s=MISSING if seen is None else seen.p99_s,
-            processed=MISSING if before is None else before.kept_s / took_s, waited_s=coming.waited_s,
-            took_s=took_s, floor_s=coming.floor_s,
-            lead_s=coming.lead_s + max(0.0, coming.waited_s - coming.gathered_s),
+            processed=MISSING if done is None else done.kept_s / took_s,
+            waited_s=coming.waited_s + coming.ahead_s, took_s=took_s, floor_s=coming.floor_s,
+            lead_s=coming.lead_s + stale_s + coming.ahead_s,
         )  # fmt: skip
 
     def _cold(self, plan: Plan, coming: Coming) -> Sequence[Proposal]:
@@ -134,6 +147,7 @@ class Ahead:
         excess = max(0.0, 1 - COLD_ROWS / rows) * load.load() if rows else 0.0
         made = self.promise.policy.shed(plan, load, excess)
         return self.promise.proposals(plan, made, f"the first {COLD_ROWS} rows, to learn what they cost")
+
 
 def level(excess: float, load: float) -> float:
     """`excess`, or a little more, so that the share of `load` that is kept is one of `LEVELS`.

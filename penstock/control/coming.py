@@ -24,7 +24,8 @@ class Coming:
     | `now_us`     | the wall clock, by which rows arrive                                                   |
     | `rows`       | rows that wait, by stream                                                              |
     | `gathered_s` | the time over which they came                                                          |
-    | `waited_s`   | how long the oldest will have waited when the lanes begin                              |
+    | `waited_s`   | how long the oldest have waited                                                        |
+    | `ahead_s`    | how long until the lanes begin: they are still at the batch before                     |
     | `lead_s`     | what lies between two batches besides their work                                       |
     | `floor_s`    | what the batch takes though every row were shed                                        |
     | `young`      | counts the rows that have not waited longer than so many seconds                       |
@@ -35,6 +36,7 @@ class Coming:
     rows: Mapping[str, int]
     gathered_s: float
     waited_s: float
+    ahead_s: float = 0.0
     lead_s: float = 0.0
     floor_s: float = 0.0
     young: Callable[[float], Mapping[str, int]] | None = None
@@ -60,7 +62,7 @@ def reach_s(coming: Coming, needed_s: float, setpoint_s: float) -> float:
     least_s = LEAST * setpoint_s
     full = needed_s / coming.waited_s if coming.waited_s > 0 else 0.0
     stale_s = max(0.0, coming.waited_s - coming.gathered_s)
-    return max((setpoint_s - coming.floor_s) / (1 + min(1.0, full)), stale_s + least_s)
+    return max((setpoint_s - coming.ahead_s - coming.floor_s) / (1 + min(1.0, full)), stale_s + least_s)
 
 
 def age_drops(network: Network, coming: Coming, age_s: float) -> tuple[Placed, ...]:

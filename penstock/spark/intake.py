@@ -41,13 +41,17 @@ class Intake:
     _ended_s: float | None = None
     _batches: int = 0
     _floors: deque[float] = field(default_factory=lambda: deque(maxlen=FLOORS))
+    _handed: deque[float] = field(default_factory=lambda: deque(maxlen=LATELY))
     _stale: deque[float] = field(default_factory=lambda: deque(maxlen=FLOORS))
+    _gates: deque[float] = field(default_factory=lambda: deque(maxlen=LATELY))
     _now_us: int = 0
     _said: set[str] = field(default_factory=set)
     _gaps: deque[float] = field(default_factory=lambda: deque(maxlen=GAPS))
+    _row_s: float | None = None
 
-    def coming(self, rows: DataFrame, resumed: bool) -> Coming:
-        """What is known of the batch of `rows`, which begins now; `resumed`: an earlier run has gone before."""
+    def coming(self, rows: DataFrame, resumed: bool, busy_s: float | None = None) -> Coming:
+        """What is known of the batch of `rows`, which begins now; `resumed`: an earlier run has gone before; `busy_s`:
+        the lanes are not through with the batch before, and will be so long."""
         now_s = time.monotonic()
         if self._ended_s is not None:
             self._gaps.append(now_s - self._ended_s)
@@ -55,13 +59,16 @@ class Intake:
         self._formed_s = now_s
         now_us = time.time_ns() // 1000
         self._now_us = now_us
-        lead_s = sorted(self._gaps)[len(self._gaps) // 4] if self._gaps else 0.0
         stale_s = max(0.0, median(self._stale) - self.skew_s) if self._stale else 0.0
         now_us -= round(self.skew_s * 1e6)
         young = self._young(rows, now_us) if gathered_s > LONG * self.target_s else None
+        overlapped = busy_s is not None
         return Coming(
             now_s=now_s, now_us=now_us, rows=self.sizes.of(rows), gathered_s=gathered_s,
-            waited_s=gathered_s + stale_s, lead_s=lead_s, floor_s=self.floor_s, young=young,
+            waited_s=gathered_s + stale_s, ahead_s=max(busy_s or 0.0, self._gate_s) if overlapped else 0.0,
+            lead_s=0.0 if overlapped else self._gap_s,
+            floor_s=median(self._handed) if overlapped and self._handed else 0.0 if overlapped else self.floor_s,
+            young=young,
         )  # fmt: skip
 
     def _since(self, now_s: float) -> float:
@@ -69,10 +76,6 @@ class Intake:
 
     def _young(self, rows: DataFrame, now_us: int) -> Callable[[float], Mapping[str, int]]:
         return lambda age_s: self.sizes.counted(rows, now_us - round(age_s * 1e6))
-
-    def arrived(self, latest_us: int) -> None:
-        """The youngest row of the batch has come at this time: how stale a batch is when it begins."""
-        self._stale.append((self._now_us - latest_us) / 1e6)
 
     @property
     def skew_s(self) -> float:
@@ -103,12 +106,46 @@ class Intake:
             self._said.add(kind)
             yield text
 
-    def done(self, rows: Mapping[str, int], took_s: float, lanes_s: float) -> None:
-        """The batch is over: what it had, how long it took, and how long the lanes' operators did."""
+    def prepared(self, took_s: float, latest_us: int | None) -> None:
+        """A batch has left the gate, so long after it began. The youngest row came at `latest_us`: how stale a batch is
+        when it begins."""
+        self._gates.append(took_s)
+        if latest_us is not None:
+            self._stale.append((self._now_us - latest_us) / 1e6)
+
+    def done(self, rows: Mapping[str, int], took_s: float, lanes_s: float, kept: int = 0,
+             overlapped: bool = False) -> None:  # fmt: skip
+        """The batch is over: what it had, how long it took (where it overlapped with the one before: from then on), how
+        long the lanes' operators did, and with how many rows."""
         self.sizes.learn(rows)
         if self._batches >= COLD:
-            self._floors.append(max(0.0, took_s - lanes_s))
+            (self._handed if overlapped else self._floors).append(max(0.0, took_s - lanes_s))
+            if kept:
+                found = lanes_s / kept
+                self._row_s = found if self._row_s is None else (self._row_s + found) / 2
         self._batches += 1
+
+    def works_s(self, rows: int) -> float:
+        """How long the lanes are expected to work on so many rows."""
+        return rows * (self._row_s or 0.0)
+
+    @property
+    def _gap_s(self) -> float:
+        """What Spark needs between two batches."""
+        return sorted(self._gaps)[len(self._gaps) // 4] if self._gaps else 0.0
+
+    @property
+    def _gate_s(self) -> float:
+        """What passes from a batch's beginning until its rows have left the gate."""
+        return median(self._gates) if self._gates else 0.0
+
+    def worth_overlapping(self, rows: int) -> bool:
+        """True where the lanes work for longer on so many rows than Spark needs to bring the next batch."""
+        return self.works_s(rows) > self._gap_s + self._gate_s
+
+    def hold_s(self, rows: int) -> float:
+        """How long Spark is to wait once so many rows are in the lanes: so that it brings the next just in time."""
+        return max(0.0, self.works_s(rows) - self._gap_s - self._gate_s)
 
     def more(self, besides_s: float) -> None:
         """A batch without rows followed, which took so long besides its operators."""

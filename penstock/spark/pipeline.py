@@ -3,44 +3,43 @@
 Spark's offset log decides what a batch of rows contains. Batches here are numbered on their own, since there are
 batches without rows: one follows where time that has passed can close something. What has a commit record has
 happened; a batch that Spark gives again after a crash is passed over if it has one.
+
+Where answers are wanted in time and the driver has the rows, Spark may go on a little before the lanes are through:
+what lies between two batches, and the gate's part of the next, then passes while they work. The rows are durable by
+then (`penstock.spark.state.inbox`), and batches are committed one after the other as ever.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import partial
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Protocol
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from penstock.plan.network import Query, StreamDefinition
+from penstock.plan.network import Query
 from penstock.plan.windows import BEGIN, END
 from penstock.settings import Settings
+from penstock.spark.batch import Batch, BatchReport, last_attempts, report_of
 from penstock.spark.counting import durable, waits_of
 from penstock.spark.dead_letters import DeadLetters
-from penstock.spark.drops import Counted, Thinner, place_in
-from penstock.spark.filters import of_no_entry
 from penstock.spark.functions import OnError
-from penstock.spark.intake import Intake, latest
+from penstock.spark.intake import Intake
 from penstock.spark.lanes.courier import Errand
-from penstock.spark.lanes.exchange import exchange
+from penstock.spark.lanes.exchange import Taken, exchange
 from penstock.spark.lanes.keeper import dead_letters_of, results_of
 from penstock.spark.lanes.protocol import Request
-from penstock.spark.pane_choice import PaneChoice
-from penstock.spark.pane_gate import PaneGate
-from penstock.spark.panes import Panes
+from penstock.spark.passage import Passage, dropped
 from penstock.spark.processor import ProcessorMeter
 from penstock.spark.stages import Staged
 from penstock.spark.state.checkpoint import Checkpoint
-from penstock.spark.state.records import Attempt, CommitRecord, PlanRecord
+from penstock.spark.state.inbox import Inbox, Letter
+from penstock.spark.state.records import CommitRecord, PlanRecord
 from penstock.spark.steering import Done, Steering
-from penstock.stats.batches import Waits
-from penstock.stats.snapshot import Snapshot
 
 
 class Publisher(Protocol):
@@ -48,25 +47,6 @@ class Publisher(Protocol):
 
     def publish(self, batch: int, query: Query, rows: pa.Table) -> None:
         """Delivers what `query` has to say in `batch`."""
-
-
-@dataclass(slots=True)
-class BatchReport:
-    """What one batch was: its number, whether rows came, how long each part took, what came in and went out.
-
-    malformed   rows that could not be read, by stream and reason
-    waits       response times of each query's results, where arrivals are times of this machine's clock
-    snapshot    all that is known of the run after it
-    """
-
-    batch: int
-    source: int | None
-    rows_in: int
-    rows_out: Mapping[str, int]
-    seconds: Mapping[str, float] = field(default_factory=dict)
-    malformed: Mapping[tuple[str, str], int] = field(default_factory=dict)
-    waits: Mapping[str, Waits] = field(default_factory=dict)
-    snapshot: Snapshot | None = None
 
 
 class Pipeline:
@@ -91,18 +71,21 @@ class Pipeline:
         self.publishers = publishers
         self.reports: list[BatchReport] = []
         self._relations = relations
-        self._settings = settings or Settings()
-        self.steering = steering or Steering(staged, None, checkpoint.folder, self._settings)
+        settings = settings or Settings()
+        self.steering = steering or Steering(staged, None, checkpoint.folder, settings)
         self._timed = timed
         self._intake = intake
         self._came: Mapping[str, int] = {}
         self._letters = letters or DeadLetters(checkpoint.run)
         self._on_error = OnError(staged.network)
         self._processor = ProcessorMeter(spark)
-        self._panes = PaneChoice(staged, self._settings)
-        self._pane_gate = PaneGate(staged)
         self._exchange = exchange(spark, staged.lanes)
+        self._passage = Passage(staged, settings, self.steering.plans, self._exchange)
+        self._inbox = Inbox(checkpoint.folder)
         self._lock = threading.Lock()
+        self._steered = threading.Lock()
+        self._threads = ThreadPoolExecutor(2, "penstock-batch")
+        self._under_way: Batch | None = None
         self._last = checkpoint.last()
         self._resumed = self._last is not None
         if self._last is not None:
@@ -110,85 +93,205 @@ class Pipeline:
             before = checkpoint.records.plan(self._last.batch)
             same = before is not None and before.network == checkpoint.network
             self.steering.resume(before.plan if before is not None and same else "")
+        self._take_up()
 
     @property
     def network(self) -> str:
         """The fingerprint under which the checkpoint has the network."""
         return self.checkpoint.network
 
+    def _take_up(self) -> None:
+        """Works off the batch that a run before was killed over after Spark had gone on."""
+        number = self._number()
+        self._inbox.clear(number - 1)
+        letter = self._inbox.get(number)
+        if letter is None:
+            return
+        plan = self._plan(number, letter.source, None)
+        now, reached = time.perf_counter(), {**plan.progress, **letter.until}
+        batch = Batch(plan, self.steering.divided(plan.plan), now, reached, Taken(letter.rows), letter.until,
+                      dropped=letter.dropped, planned=now, ready=now)  # fmt: skip
+        self._work(batch)
+        batch.check()
+
     def on_batch(self, rows: DataFrame, source: int) -> None:
         """One batch of rows from the sources, through the gate already: what Spark calls."""
         with self._lock:
-            if self._last is not None and source <= self._last.last_source:
+            self._reap()
+            if source <= self._given:
                 return
-            started = time.perf_counter()
-            if self._intake is not None:
-                self.steering.foresee(self._intake.coming(rows, self._resumed))
-            self._run(source, rows, started=started)
+            before = self._under_way
+            batch = self._prepared(source, rows, before)
+            if before is not None:
+                before.committed.wait()
+                before.check()
+            if self._intake is not None and batch.until and self._intake.worth_overlapping(batch.rows):
+                self._overlap(batch, before)
+                return
+            self._finish()
+            self._work(batch)
+            batch.check()
             if self._intake is not None:
                 if self._last is not None and self._progress() != dict(self._last.progress):
-                    self._run(None, None)
+                    self._run()
                 self._intake.ended()
+
+    def _overlap(self, batch: Batch, before: Batch | None) -> None:
+        """Lets the lanes begin, and Spark go on a little before they end."""
+        assert self._intake is not None and batch.plan.source is not None
+        self._under_way = batch
+        self._threads.submit(self._work, batch, before)
+        letter = Letter(batch.plan.batch, batch.plan.source, batch.taken.rows or (), batch.until, batch.dropped)
+        if self._last is not None:
+            self._inbox.clear(self._last.batch)
+        self._inbox.put(letter)
+        batch.committed.wait(self._intake.hold_s(batch.rows))
+        if batch.committed.is_set():
+            batch.check()
+        self._intake.ended()
 
     def follow_up(self) -> bool:
         """A batch without rows, where time has passed since the last one that can close something; False where not."""
         with self._lock:
-            due = self._last is not None and self._progress() != dict(self._last.progress)
+            self._reap()
+            due = self._under_way is None and self._last is not None and self._progress() != dict(self._last.progress)
             if due:
-                self._run(None, None)
+                self._run()
             return due
 
     def advance(self, until: int = END) -> None:
         """A batch without rows that takes all streams' time to `until`; at the end of time, all time windows close."""
         with self._lock:
-            self._run(None, None, until)
+            self._finish()
+            self._run(until)
 
     def settle(self) -> None:
         """Returns once no batch is under way."""
         with self._lock:
-            return
+            self._finish()
 
-    def _run(self, source: int | None, rows: DataFrame | None, until: int | None = None,
-             started: float | None = None) -> None:  # fmt: skip
-        started = time.perf_counter() if started is None else started
-        number = 0 if self._last is None else self._last.batch + 1
-        plan = self._plan(number, source, until)
+    @property
+    def _given(self) -> int:
+        """The last number of Spark's that was taken."""
+        if self._under_way is not None and self._under_way.plan.source is not None:
+            return self._under_way.plan.source
+        return -1 if self._last is None else self._last.last_source
+
+    def _finish(self) -> None:
+        """Waits for the batch that is under way."""
+        if self._under_way is not None:
+            self._under_way.ended.wait()
+            self._reap()
+
+    def _reap(self) -> None:
+        """Hears of the batch that was under way, if it has ended."""
+        batch = self._under_way
+        if batch is not None and batch.ended.is_set():
+            self._under_way = None
+            batch.check()
+
+    def _run(self, until: int | None = None) -> None:
+        """A batch without rows."""
+        batch = self._prepared(None, None, None, until)
+        self._work(batch)
+        batch.check()
+
+    def _number(self) -> int:
+        """That of the next batch."""
+        if self._under_way is not None:
+            return self._under_way.plan.batch + 1
+        return 0 if self._last is None else self._last.batch + 1
+
+    def _prepared(self, source: int | None, rows: DataFrame | None, before: Batch | None,
+                  until: int | None = None) -> Batch:  # fmt: skip
+        """The next batch as far as it comes without the lanes; `before` may still be in them."""
+        started = time.perf_counter()
+        with self._steered:
+            if rows is not None and self._intake is not None:
+                self.steering.foresee(self._intake.coming(rows, self._resumed, self._busy_s(before)))
+            number = self._number()
+            plan = self._plan(number, source, until)
+            divided = self.steering.divided(plan.plan)
+            if rows is not None:
+                self.steering.ordering.calibrate(rows)
+        batch = Batch(plan, divided, started, dict(plan.progress), overlapped=before is not None)
         if number in {g.first for g in self.checkpoint.registered.generations}:
             loaded = self._loaded(number)
             rows = loaded if rows is None else rows if loaded is None else rows.unionByName(loaded, True)
-        planned = time.perf_counter()
-        reached = dict(plan.progress)
-        attempts, dropped = self._lanes(plan, rows, reached)
-        self._on_error.judge(attempts)
-        worked = time.perf_counter()
-        given = source if source is not None else -1 if self._last is None else self._last.last_source
-        commit = CommitRecord(number, source, durable(attempts), self._seen(attempts), reached, given)
-        self.checkpoint.records.put_commit(commit)
-        self._last = commit
-        committed = time.perf_counter()
-        self._publish(commit)
-        published = time.perf_counter()
-        seconds = {"plan": planned - started, **_parts(worked - planned, attempts), "commit": committed - worked,
-                   "sinks": published - committed}  # fmt: skip
-        report = _report(commit, seconds, waits_of(attempts, time.time_ns() // 1000) if self._timed else {})
-        done = Done(plan, attempts, dropped, seconds, self._processor.read(attempts), self._timed)
-        report.snapshot = self.steering.after(done)
-        self._learn(source, report.snapshot, seconds)
-        self.reports.append(report)
-        self.checkpoint.clean(commit)
+        batch.planned = time.perf_counter()
+        self._passage.take(batch, rows)
+        batch.ready = time.perf_counter()
+        if source is not None and self._intake is not None:
+            arrived = self._passage.reach(batch)
+            with self._steered:
+                self._intake.prepared(batch.ready - batch.started, arrived)
+        return batch
 
-    def _learn(self, source: int | None, snapshot: Snapshot, seconds: Mapping[str, float]) -> None:
-        if self._intake is not None:
-            rows = {s.name: s.rows for s in snapshot.streams}
-            came = {name: n - self._came.get(name, 0) for name, n in rows.items()}
-            self._came = rows
-            if source is None:
-                self._intake.more(sum(seconds.values()) - seconds["lanes"])
-            else:
-                self._intake.done(came, sum(seconds.values()), seconds["lanes"])
-                self.steering.skew_us = round(self._intake.skew_s * 1e6)
-                for notice in self._intake.notices():
-                    self.steering.say(notice)
+    def _busy_s(self, before: Batch | None) -> float | None:
+        """How long the lanes will still be busy with the batch before; None where they are not."""
+        if before is None or self._intake is None:
+            return None
+        return max(0.0, before.begun + self._intake.works_s(before.rows) - time.perf_counter())
+
+    def _work(self, batch: Batch, before: Batch | None = None) -> None:
+        """The lanes' part of a batch and all that follows; `before` has to end before it is committed."""
+        try:
+            batch.begun = time.perf_counter()
+            batch.attempts = tuple(sorted(self._exchange.run(batch.taken, self._errands(batch)), key=lambda a: a.lane))
+            self._on_error.judge(batch.attempts)
+            batch.worked = time.perf_counter()
+            if before is not None:
+                before.ended.wait()
+                before.check()
+            self._commit(batch)
+            batch.committed.set()
+            self._deliver(batch)
+        except BaseException as failure:
+            batch.failure = failure
+        finally:
+            batch.committed.set()
+            batch.ended.set()
+
+    def _commit(self, batch: Batch) -> None:
+        plan = batch.plan
+        given = plan.source if plan.source is not None else -1 if self._last is None else self._last.last_source
+        commit = CommitRecord(plan.batch, plan.source, durable(batch.attempts), self._seen(batch), batch.reached, given)
+        self.checkpoint.records.put_commit(commit)
+        self._last = batch.commit = commit
+
+    def _deliver(self, batch: Batch) -> None:
+        """Hands on what a committed batch has to say, and learns from it."""
+        assert batch.commit is not None
+        committed = time.perf_counter()
+        self._publish(batch.commit)
+        seconds = batch.seconds(committed)
+        waits = waits_of(batch.attempts, time.time_ns() // 1000) if self._timed else {}
+        report = report_of(batch.commit, seconds, waits)
+        done = Done(
+            batch.plan, batch.attempts, dropped(batch), seconds, self._processor.read(batch.attempts), self._timed
+        )
+        with self._steered:
+            report.snapshot = self.steering.after(done)
+            batch.done = time.perf_counter()
+            self._learn(batch, report, seconds)
+        self.reports.append(report)
+        self.checkpoint.clean(batch.commit)
+
+    def _learn(self, batch: Batch, report: BatchReport, seconds: Mapping[str, float]) -> None:
+        self._passage.learn(batch)
+        if self._intake is None or report.snapshot is None:
+            return
+        rows = {s.name: s.rows for s in report.snapshot.streams}
+        came_by = {name: n - self._came.get(name, 0) for name, n in rows.items()}
+        self._came = rows
+        if batch.plan.source is None:
+            self._intake.more(sum(seconds.values()) - seconds["lanes"])
+            return
+        took_s = batch.done - batch.begun if batch.overlapped else sum(seconds.values())
+        self._intake.done(came_by, took_s, seconds["lanes"], batch.rows, batch.overlapped)
+        self.steering.skew_us = round(self._intake.skew_s * 1e6)
+        for notice in self._intake.notices():
+            self.steering.say(notice)
 
     def _loaded(self, number: int) -> DataFrame | None:
         """The rows of loaded relations for the queries whose first batch this is."""
@@ -213,61 +316,23 @@ class Pipeline:
 
     def _progress(self) -> dict[str, int]:
         """How far each stream's time has come, by what the batches before have seen; relations are complete at once."""
+        if self._under_way is not None:
+            return dict(self._under_way.reached)
         last = self._last
         before: Mapping[str, int] = {} if last is None else last.progress
         seen: Mapping[str, int] = {} if last is None else last.seen
         progress = {r.name: END for r in self.staged.network.relations}
         for stream in self.staged.network.streams:
-            reached = seen[stream.name] - self._skew_us(stream) if stream.name in seen else BEGIN
+            reached = seen[stream.name] - self._passage.skew_us(stream) if stream.name in seen else BEGIN
             progress[stream.name] = max(reached, before.get(stream.name, BEGIN))
         return progress
 
-    def _skew_us(self, stream: StreamDefinition) -> int:
-        return self._settings.skew_us if stream.within_us is None else stream.within_us
+    def _errands(self, batch: Batch) -> list[Errand]:
+        before, last = last_attempts(self._last), self.staged.stages - 1
+        return [Errand(self._request(batch, stage), before, stage == last) for stage in range(last + 1)]
 
-    def _lanes(
-        self, plan: PlanRecord, rows: DataFrame | None, reached: dict[str, int]
-    ) -> tuple[tuple[Attempt, ...], Counted | None]:
-        """The work of all lanes, stage after stage; and what the gate dropped before it. `reached` is taken on to where
-        the batch's own rows take time, where answers are wanted in time and the rows are seen before the lanes."""
-        divided = self.steering.divided(plan.plan)
-        gate = divided.gate
-        if rows is not None and plan.source is not None:
-            self.steering.ordering.calibrate(rows)
-        panes = () if rows is None else self._chosen(plan)
-        rows = None if rows is None else divided.filters(self._panes.whole(rows, panes))
-        arriving = None if rows is None else _numbered(rows, plan.batch if gate.drops or panes else None)
-        before = {} if self._last is None else last_attempts(self._last)
-        last = self.staged.stages - 1
-        errands = [Errand(self._request(plan, stage), before, stage == last) for stage in range(last + 1)]
-        given = None if arriving is None else self._paned(gate(arriving, plan.progress), panes, plan.progress)
-        timely = self._intake is not None and plan.source is not None and not panes
-        listed, work = self._exchange.run(given, errands, partial(self._reach, reached) if timely else None)
-        attempts = tuple(sorted(listed, key=lambda a: a.lane))
-        if rows is not None:
-            self._panes.learn(_first(attempts, "rows_in"), _first(attempts, "crossed"), bool(panes), work)
-        if arriving is None or work is None:
-            return attempts, None
-        return attempts, _dropped(gate, work, arriving, attempts, plan.progress)
-
-    def _chosen(self, plan: PlanRecord) -> tuple[Panes, ...]:
-        divided = self.steering.divided(plan.plan)
-        left = self.steering.plans.read(divided.lanes).drops if divided.lanes else ()
-        return self._panes.of([d.placed for d in divided.gate.drops], left)
-
-    def _paned(self, rows: DataFrame, panes: tuple[Panes, ...], progress: Mapping[str, int]) -> DataFrame:
-        return self._pane_gate(rows, panes, progress, self._panes.alone(panes)) if panes else rows
-
-    def _reach(self, reached: dict[str, int], rows: Sequence[pa.RecordBatch]) -> Mapping[str, int]:
-        skews = {s.name: self._skew_us(s) for s in self.staged.network.streams}
-        entries = self.staged.entries_of(0)
-        if self._intake is not None and (arrivals := latest(rows, entries, "_arrival")):
-            self._intake.arrived(max(arrivals.values()))
-        for stream, ts in latest(rows, entries).items():
-            reached[stream] = max(reached[stream], ts - skews[stream])
-        return reached
-
-    def _request(self, plan: PlanRecord, stage: int) -> Request:
+    def _request(self, batch: Batch, stage: int) -> Request:
+        plan = batch.plan
         return Request(
             checkpoint=self.checkpoint.folder.name,
             run=self.checkpoint.run,
@@ -279,13 +344,14 @@ class Pipeline:
             before=None,
             attempt="",
             progress=plan.progress,
-            plan=self.steering.divided(plan.plan).lanes,
+            until=batch.until,
+            plan=batch.divided.lanes,
             functions=self.checkpoint.functions,
         )
 
-    def _seen(self, attempts: Sequence[Attempt]) -> dict[str, int]:
+    def _seen(self, batch: Batch) -> dict[str, int]:
         seen = {} if self._last is None else dict(self._last.seen)
-        for attempt in attempts:
+        for attempt in batch.attempts:
             for stream, ts in attempt.counters["seen"].items():
                 seen[stream] = max(ts, seen.get(stream, ts))
         return seen
@@ -304,61 +370,3 @@ class Pipeline:
         dead = [dead_letters_of(self.checkpoint.lane(a), a) for a in commit.attempts if a.counters["malformed"]]
         if dead:
             self._letters.add(commit.batch, pa.concat_tables(d for d in dead if d is not None))
-
-
-def _numbered(rows: DataFrame, batch: int | None) -> DataFrame:
-    """`rows` with their places in the batch, where the gate has not given them one for good; as couriers would place
-    them in `batch`, where drops ask for it."""
-    if "_seq" in rows.columns:
-        return rows
-    if "_row" not in rows.columns:
-        rows = rows.withColumn("_row", F.monotonically_increasing_id())
-    return rows if batch is None else rows.withColumn("_seq", place_in(batch, F.col("_row"))).drop("_row")
-
-
-def _dropped(
-    gate: Thinner, work: DataFrame, rows: DataFrame, attempts: Sequence[Attempt], progress: Mapping[str, int]
-) -> Counted | None:
-    """What the gate dropped of `rows`; where a task ran twice, Spark's counts do not fit, and it is counted again."""
-    if not gate.drops:
-        return None
-    counted = gate.counted(work)
-    first = [a.counters for a in attempts if a.lane.startswith("0.")]
-    arrived = _first(attempts, "rows_in") + sum(n for c in first for _, _, n in c["malformed"]) + of_no_entry(attempts)
-    return counted if counted is not None and counted.kept == arrived else gate.recounted(rows, progress)
-
-
-def _first(attempts: Sequence[Attempt], name: str) -> int:
-    """What the lanes of stage 0 counted."""
-    return sum(a.counters[name] for a in attempts if a.lane.startswith("0."))
-
-
-def _parts(job_s: float, attempts: Sequence[Attempt]) -> dict[str, float]:
-    """The job's time: of the slowest lane its operators and its state, the rest is the gate's."""
-    spent: dict[str, dict[str, float]] = {}
-    for attempt in attempts:
-        own = spent.setdefault(attempt.lane.partition(".")[2], {"lanes": 0.0, "state": 0.0})
-        for part, seconds in attempt.counters["seconds"].items():
-            own[part] += seconds
-    slowest = max(spent.values(), key=lambda own: sum(own.values()), default={"lanes": 0.0, "state": 0.0})
-    return {"gate": max(0.0, job_s - sum(slowest.values())), **slowest}
-
-
-def last_attempts(commit: CommitRecord) -> dict[int, str]:
-    """For each lane, the attempt of the last stage: what its state comes from."""
-    placed = [(tuple(map(int, a.lane.split("."))), a.attempt) for a in commit.attempts]
-    return {lane: attempt for (_, lane), attempt in sorted(placed)}
-
-
-def _report(commit: CommitRecord, seconds: Mapping[str, float], waits: Mapping[str, Waits]) -> BatchReport:
-    out: dict[str, int] = {}
-    malformed: dict[tuple[str, str], int] = {}
-    rows_in = 0
-    for attempt in commit.attempts:
-        counters: Mapping[str, Any] = attempt.counters
-        rows_in += counters["rows_in"] if attempt.lane.startswith("0.") else 0
-        for query, count in counters["rows_out"].items():
-            out[query] = out.get(query, 0) + count
-        for stream, reason, count in counters["malformed"]:
-            malformed[stream, reason] = malformed.get((stream, reason), 0) + count
-    return BatchReport(commit.batch, commit.source, rows_in, out, seconds, malformed, waits)

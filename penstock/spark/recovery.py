@@ -12,6 +12,7 @@ from penstock.spark.functions import FOLDER, install
 from penstock.spark.generations import Registered, changed
 from penstock.spark.state.checkpoint import Checkpoint, kept, newest
 from penstock.spark.state.files import Folder
+from penstock.spark.state.inbox import Inbox
 from penstock.spark.state.records import Attempt, CommitRecord, Records
 
 
@@ -73,6 +74,16 @@ def kept_network(folder: str) -> Network:
     return registered.network
 
 
+def unfinished(checkpoint: Folder) -> Network | None:
+    """The script of the batch over which a run was killed after Spark had gone on; None where there is no such."""
+    records = Records(checkpoint)
+    last = newest(records)
+    number = 0 if last is None else last.batch + 1
+    record = records.plan(number) if Inbox(checkpoint).get(number) is not None else None
+    registered = None if record is None else kept(checkpoint, record.network)
+    return None if registered is None else registered.network
+
+
 def _none(folder: str) -> PenstockError:
     help_ = "give the folder that an earlier run had as --checkpoint, or run without --from-checkpoint"
     return PenstockError(Diagnostic(f"there is no run to continue in {folder}", help=help_))
@@ -101,10 +112,14 @@ def _difference(before: Registered, after: Registered) -> Iterator[str]:
 def _again(checkpoint: Folder, records: Records, last: CommitRecord) -> Iterator[str]:
     """The batch that was under way, and what Spark will read again."""
     planned = records.plan(last.batch + 1)
-    if planned is not None:
+    held = Inbox(checkpoint).get(last.batch + 1)
+    if held is not None:
+        rows = sum(b.num_rows for b in held.rows)
+        yield f"batch {held.batch} was taken from Spark and not committed: its {rows:,} rows are kept, and run first"
+    elif planned is not None:
         yield f"batch {planned.batch} was planned and not committed: it runs again, under the same plan and progress"
     offsets = [int(n) for n in checkpoint.sub("spark", "offsets").names() if n.isdigit()]
-    if offsets and max(offsets) > last.last_source:
+    if offsets and max(offsets) > (last.last_source if held is None else held.source):
         yield f"sources: Spark's batch {max(offsets)} is read again from its offset log, the same rows"
     else:
         yield "sources: read on where the last batch ended; nothing is read again"

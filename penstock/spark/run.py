@@ -23,14 +23,17 @@ from penstock.plan.nodes import Table
 from penstock.plan.secrets import resolve
 from penstock.plan.windows import BEGIN
 from penstock.settings import Settings
+from penstock.spark.batch import BatchReport
 from penstock.spark.dead_letters import DeadLetters
 from penstock.spark.errors import explained
 from penstock.spark.gate import gate
 from penstock.spark.intake import Intake
 from penstock.spark.packages import formats_of, session_settings
-from penstock.spark.pipeline import BatchReport, Pipeline
+from penstock.spark.pipeline import Pipeline
+from penstock.spark.recovery import kept_network, unfinished
 from penstock.spark.session import JavaLog, cache_folder, cores, open_session
 from penstock.spark.sinks import open_sink
+from penstock.spark.sinks.sink import Sink
 from penstock.spark.sizes import Sizes
 from penstock.spark.sources import open_relation, open_stream
 from penstock.spark.sources.replay import feeding, halt
@@ -80,12 +83,12 @@ class Run:
         self.options = options
         self._secrets = secrets_of(network)
         extra = {**session_settings(formats_of(network), options.packages), **(options.extra or {})}
-        self.spark = open_session("penstock", options.master, cache_folder(), extra, options.log)
+        prompt = bool(targets(network))
+        self.spark = open_session("penstock", options.master, cache_folder(), extra, options.log, prompt)
+        self._finish_before(network, lock)
         self.checkpoint = Checkpoint(options.checkpoint, network, cores(self.spark), lock=lock)
         self.staged = staged(self.checkpoint.registered, self.checkpoint.lanes)
-        sinks = {
-            q.name: open_sink(self.spark, q, self.checkpoint.run, as_json=options.rows_as_json) for q in network.queries
-        }
+        sinks = self._sinks(network, self.checkpoint.run)
         self._report = report
         self._failure: BaseException | None = None
         self._looked_s = float("-inf")
@@ -102,6 +105,23 @@ class Run:
             self.spark, self.staged, self.checkpoint, sinks, self._relations, options.settings, steering,
             letters=letters, intake=self._intake(steering),
         )  # fmt: skip
+
+    def _sinks(self, network: Network, run: str) -> dict[str, Sink]:
+        as_json = self.options.rows_as_json
+        return {q.name: open_sink(self.spark, q, run, as_json=as_json) for q in network.queries}
+
+    def _finish_before(self, network: Network, lock: Lock) -> None:
+        """Where a run was killed over a batch that Spark had finished, and the script has changed since, works that
+        batch off under the old one."""
+        begun = unfinished(Folder(self.options.checkpoint))
+        if begun is None or begun == network:
+            return
+        kept_network(self.options.checkpoint)
+        checkpoint = Checkpoint(self.options.checkpoint, begun, cores(self.spark), lock=lock)
+        cut = staged(checkpoint.registered, checkpoint.lanes)
+        pipeline = Pipeline(self.spark, cut, checkpoint, self._sinks(begun, checkpoint.run))
+        pipeline.steering.close()
+        checkpoint.end_servers()
 
     def _steering(self) -> Steering:
         """What chooses the plans. With `until_idle` nobody waits for an answer, and nothing is shed."""

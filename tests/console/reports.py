@@ -7,7 +7,7 @@ from penstock.plan.drops import Location
 from penstock.plan.network import Network
 from penstock.plan.rewrites import optimize
 from penstock.plan.windows import BEGIN
-from penstock.spark.pipeline import BatchReport
+from penstock.spark.batch import BatchReport
 from penstock.stats.batches import BatchStatistics, DelayStatistics, Waits
 from penstock.stats.snapshot import DropStatistics, Snapshot, StreamStatistics
 

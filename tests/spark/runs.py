@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock.cql import compile_script
-from penstock.spark.pipeline import BatchReport
+from penstock.spark.batch import BatchReport
 from penstock.spark.run import Run, RunOptions
 
 PATIENCE_S = 60

@@ -18,8 +18,8 @@ from penstock.plan.drops import AgeDrop, Location
 from penstock.plan.nodes import Source
 from penstock.plan.rewrites import optimize
 from penstock.plan.running import Plan
+from penstock.spark.batch import BatchReport
 from penstock.spark.intake import Intake, latest
-from penstock.spark.pipeline import BatchReport
 from penstock.spark.run import Run, RunOptions
 from penstock.spark.sizes import Sizes, _numbers
 from penstock.spark.stages import staged
@@ -145,7 +145,7 @@ def test_a_source_whose_clock_is_off_is_told_from_a_backlog_and_said_once() -> N
     for i in range(9):
         for each, stale_s in ((steady, 3600.2 + 0.1 * i), (backlog, 40.0 - 4 * i), (ahead, -30.0)):
             each._now_us = 10_000_000_000
-            each.arrived(10_000_000_000 - round(stale_s * 1e6))
+            each.prepared(0.1, 10_000_000_000 - round(stale_s * 1e6))
     assert steady.skew_s == pytest.approx(3600.2) and ahead.skew_s == pytest.approx(-30)
     assert backlog.skew_s == 0
     (said,) = steady.notices()

@@ -86,10 +86,12 @@ def inputs(folder: Path) -> None:
             os.utime(path, (1_700_000_000 + i, 1_700_000_000 + i))
 
 
-def start(folder: Path, master: str = LOCAL, main: str = MAIN) -> subprocess.Popen[bytes]:
+def start(
+    folder: Path, master: str = LOCAL, main: str = MAIN, options: tuple[str, ...] = ("--close",)
+) -> subprocess.Popen[bytes]:
     environment = {**os.environ, "PYTHONPATH": str(ROOT), MARK: str(folder)}
-    command = [sys.executable, "-c", main, "run", "app.cql", "--checkpoint", "ck", "--until-idle", "--close", "--quiet",
-               "--master", master]  # fmt: skip
+    command = [sys.executable, "-c", main, "run", "app.cql", "--checkpoint", "ck", "--until-idle", "--quiet",
+               "--master", master, *options]  # fmt: skip
     log = open(folder / "run.log", "ab")  # noqa: SIM115
     return subprocess.Popen(command, cwd=folder, env=environment, stdout=log, stderr=log, start_new_session=True)
 

@@ -51,10 +51,6 @@ class Errand:
         """The request to `lane`."""
         return replace(self.request, lane=lane, before=self.before.get(lane))
 
-    def reaching(self, until: Mapping[str, int]) -> Errand:
-        """The same where the batch's own rows take time as far as `until`."""
-        return replace(self, request=replace(self.request, until=until))
-
 
 def first_stage(
     errand: Errand, lane: int | None = None
@@ -85,9 +81,7 @@ def later_stage(
         tables = [from_bytes(r["body"]) for r in rows if r["kind"] == "rows"]
         body = to_bytes(pa.concat_tables(_in_order(tables), promote_options="default")) if tables else b""
         progress = {**errand.request.progress, **errand.request.until, **_least(controls)}
-        request = replace(
-            errand.to(own), before=earlier[-1], earlier=tuple(earlier), progress=progress, until={}
-        )
+        request = replace(errand.to(own), before=earlier[-1], earlier=tuple(earlier), progress=progress, until={})
         yield from _answers(errand, request, body, mine["attempts"], started)
 
     return courier

@@ -9,7 +9,7 @@ the way through Python workers. `docs/decisions/exchange-by-hand.md` has the mea
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Protocol, cast
@@ -26,19 +26,25 @@ from penstock.spark.state.records import Attempt
 
 Carrier = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 """What Spark runs over the rows of a task."""
-Reach = Callable[[Sequence[pa.RecordBatch]], Mapping[str, int]]
-"""From a batch's rows to the instant that they take each stream's time to."""
+
+
+@dataclass(slots=True)
+class Taken:
+    """A batch between gate and lanes: its `rows` where the driver has them (None: Spark has), and the frame whose plan
+    Spark runs for it."""
+
+    rows: Sequence[pa.RecordBatch] | None = None
+    work: DataFrame | None = None
 
 
 class Exchange(Protocol):
     """Takes rows to lanes."""
 
-    def run(
-        self, given: DataFrame | None, errands: Sequence[Errand], reach: Reach | None = None
-    ) -> tuple[list[Attempt], DataFrame | None]:
-        """Runs all stages of a batch over the rows that the gate gives (None: there are none), one errand a stage: the
-        lanes' attempts, and the frame whose plan Spark has run. Who sees the rows before the lanes asks `reach` how far
-        they take time."""
+    def take(self, given: DataFrame | None) -> Taken:
+        """The rows that the gate gives, as far on their way as they come without lanes; None: there are none."""
+
+    def run(self, taken: Taken, errands: Sequence[Errand]) -> list[Attempt]:
+        """Runs all stages of a batch, one errand a stage: the lanes' attempts."""
 
 
 @dataclass(slots=True)
@@ -48,18 +54,25 @@ class Shuffle:
     spark: SparkSession
     lanes: int
 
-    def run(
-        self, given: DataFrame | None, errands: Sequence[Errand], reach: Reach | None = None
-    ) -> tuple[list[Attempt], DataFrame | None]:
+    def take(self, given: DataFrame | None) -> Taken:
         """See `Exchange`."""
         if given is None:
-            given = self.spark.range(0).select(F.col("id").cast("int").alias("_lane"), F.col("id").alias("_row"))
+            return Taken(
+                None, self.spark.range(0).select(F.col("id").cast("int").alias("_lane"), F.col("id").alias("_row"))
+            )
+        return Taken(None, given)
+
+    def run(self, taken: Taken, errands: Sequence[Errand]) -> list[Attempt]:
+        """See `Exchange`."""
+        given = taken.work
+        assert given is not None
         spread = given.toDF(*map(spelled, given.columns)).repartitionById(self.lanes, F.col("_lane"))
         work = spread.mapInArrow(_unspelling(first_stage(errands[0])), SCHEMA)
         for errand in errands[1:]:
             handed = work.repartitionById(self.lanes, F.col("lane").cast("int"))
             work = handed.mapInArrow(later_stage(errand), SCHEMA)
-        return [a for row in work.collect() for a in _attempts(bytes(row["body"]))], work
+        taken.work = work
+        return [a for row in work.collect() for a in _attempts(bytes(row["body"]))]
 
 
 @dataclass(slots=True)
@@ -72,20 +85,18 @@ class Hand:
     def __post_init__(self) -> None:
         self.threads = ThreadPoolExecutor(self.lanes, "penstock-courier")
 
-    def run(
-        self, given: DataFrame | None, errands: Sequence[Errand], reach: Reach | None = None
-    ) -> tuple[list[Attempt], DataFrame | None]:
+    def take(self, given: DataFrame | None) -> Taken:
         """See `Exchange`."""
-        rows = [] if given is None else cast(Any, given)._collect_as_arrow()
-        if reach is not None and rows:
-            until = reach(rows)
-            errands = [errand.reaching(until) for errand in errands]
-        parts = split(rows, self.lanes)
+        return Taken([] if given is None else cast(Any, given)._collect_as_arrow(), given)
+
+    def run(self, taken: Taken, errands: Sequence[Errand]) -> list[Attempt]:
+        """See `Exchange`."""
+        parts = split(taken.rows or (), self.lanes)
         answers = self._stage(lambda lane: first_stage(errands[0], lane)(parts[lane]))
         for errand in errands[1:]:
             answers = self._later(errand, answers)
         bodies = pa.concat_tables(pa.Table.from_batches(listed) for listed in answers).column("body")
-        return [a for body in bodies.to_pylist() for a in _attempts(body)], given
+        return [a for body in bodies.to_pylist() for a in _attempts(body)]
 
     def _later(self, errand: Errand, answers: Sequence[list[pa.RecordBatch]]) -> list[list[pa.RecordBatch]]:
         parts = split([b for listed in answers for b in listed], self.lanes, "lane")

@@ -6,6 +6,7 @@ networks/        each script that has run, by fingerprint
 functions/       the users' Python functions of the newest run
 plans/ commits/  the records of batches
 lanes/<n>/       a lane's logs, results and snapshots
+inbox/           the rows of a batch that Spark has finished and the lanes have not
 spark/           Spark's own offset log
 """
 
@@ -23,6 +24,7 @@ from penstock.spark.functions import ship
 from penstock.spark.generations import Registered, changed, first
 from penstock.spark.lanes.protocol import socket_path
 from penstock.spark.state.files import RESTORE, Folder
+from penstock.spark.state.inbox import Inbox
 from penstock.spark.state.lock import Lock
 from penstock.spark.state.records import Attempt, CommitRecord, Records, batch_of
 
@@ -81,7 +83,9 @@ class Checkpoint:
     def _whole(self, last: CommitRecord | None) -> None:
         """Refuses a folder whose newest commit records are gone: Spark would not give their rows again."""
         taken = [int(n) for n in self.folder.sub("spark", "commits").names() if n.isdigit()]
-        if taken and max(taken) > (-1 if last is None else last.last_source):
+        letter = Inbox(self.folder).get(0 if last is None else last.batch + 1)
+        held = -1 if letter is None else letter.source
+        if taken and max(taken) > max(held, -1 if last is None else last.last_source):
             what = f"commit records are missing in {self.folder.name}: Spark has finished its batch {max(taken)}"
             newest = "there is none" if last is None else f"the newest here is of Spark's batch {last.last_source}"
             raise PenstockError(Diagnostic(what, notes=(newest,), help=RESTORE))
