@@ -18,7 +18,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from penstock.cql import compile_script
 from penstock.settings import Settings
 from penstock.spark import one_plan
-from penstock.spark.pipeline import BatchReport
+from penstock.spark.batch import BatchReport
 from penstock.spark.run import Run, RunOptions
 
 ROWS = 300

@@ -17,7 +17,7 @@ from penstock.errors import PenstockError
 from penstock.plan.network import Connector, Query
 from penstock.plan.nodes import Source
 from penstock.plan.schema import Schema
-from penstock.spark.pipeline import BatchReport
+from penstock.spark.batch import BatchReport
 from penstock.spark.run import Run, RunOptions
 from penstock.spark.sinks import open_sink
 from tests.spark.kafka import Broker
