@@ -19,6 +19,7 @@ from pyspark.sql import functions as F
 from penstock.plan.filters import COMPARISON_S
 from penstock.plan.functions import expensive
 from penstock.spark.filters import GateFilters
+from penstock.spark.lanes.wire import LETTER
 
 SAMPLE: Final = 500
 """Rows that are looked at."""
@@ -33,8 +34,10 @@ Costs = Generator[None, None, list[float]]
 
 
 def sampled(rows: DataFrame, gate: GateFilters) -> pa.Table | None:
-    """Some rows of `gate`, as they leave the gate; None where there are too few."""
-    table = cast(Any, rows.where(F.col("_entry") == gate.entry.number).limit(SAMPLE)).toArrow()
+    """Some rows of `gate`, as they leave the gate; None where there are too few. What is kept of malformed rows stays
+    behind: it is NULL here, and a type that PySpark cannot bring."""
+    mine = rows.where(F.col("_entry") == gate.entry.number).drop(LETTER)
+    table = cast(Any, mine.limit(SAMPLE)).toArrow()
     return table if table.num_rows == SAMPLE else None
 
 
