@@ -1,4 +1,4 @@
-"""Pictures of the filter figures, and a report beside each: what the paper shows, what we have, limits."""
+"""Pictures of the filter figures: the curves and bars that the thesis shows, of ours."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import matplotlib
 
 matplotlib.use("Agg")
 from matplotlib import pyplot
+from matplotlib.axes import Axes
 
-OUT = Path(__file__).resolve().parents[2] / "docs" / "pictures"
+OUT = Path(__file__).resolve().parents[2] / "benchmarks" / "out"
 
 
 def lines(title: str, x_label: str, y_label: str, x: Sequence[object], series: Mapping[str, Sequence[float]]) -> None:
@@ -26,8 +27,7 @@ def lines(title: str, x_label: str, y_label: str, x: Sequence[object], series: M
         axes.xaxis.set_major_locator(pyplot.MaxNLocator(8))
     axes.legend(fontsize=7)
     axes.figure.tight_layout()  # type: ignore[union-attr]
-    axes.figure.savefig(OUT / f"filters-{title.replace(' ', '-')}.svg", metadata={"Date": None})
-    pyplot.close("all")
+    _save(axes, title)
 
 
 def bars(title: str, shares: Mapping[str, Mapping[str, float]], parts: Sequence[str]) -> None:
@@ -43,5 +43,10 @@ def bars(title: str, shares: Mapping[str, Mapping[str, float]], parts: Sequence[
     axes.tick_params(axis="x", labelrotation=30, labelsize=7)
     axes.legend(fontsize=7, loc="lower right")
     axes.figure.tight_layout()  # type: ignore[union-attr]
-    axes.figure.savefig(OUT / f"filters-{title.replace(' ', '-')}.svg", metadata={"Date": None})
+    _save(axes, title)
+
+
+def _save(axes: Axes, title: str) -> None:
+    OUT.mkdir(parents=True, exist_ok=True)
+    axes.figure.savefig(OUT / f"filters-{title.replace(' ', '-')}.svg", metadata={"Date": None})  # type: ignore[union-attr]
     pyplot.close("all")
