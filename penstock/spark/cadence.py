@@ -1,8 +1,9 @@
 """Which batches the gate samples: what a batch costs for being sampled at all is the larger part of profiling there.
 
-Every batch is sampled until a window is full, and as long as a batch brings few profile tuples. Then one in `EVERY` is;
-and at once the one after a batch in which the gate took clearly longer than lately, which is how a change that the
-order does not suit shows. So does a batch of more rows: it is looked into for nothing.
+Every batch is sampled until a window is full, and as long as a batch brings few profile tuples. Then one in 8 is, one in
+16, and one in 32 where all stays calm; and at once the one after a batch in which the gate took clearly longer than of
+late, which is how a change that the order does not suit shows. So does a batch of more rows: it is looked into for
+nothing.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Final
 
-EVERY: Final = 8
-"""Of so many batches in which nothing stands out one is sampled."""
+EVERY: Final = (8, 32)
+"""Of so many batches in which nothing stands out one is sampled: at first, and at last."""
 PLENTY: Final = 500
 """Profile tuples of one batch that say enough, so that batches may be left out."""
 LONGER: Final = 1.25
@@ -33,6 +34,7 @@ class Cadence:
 
     due: bool = True
     _since: int = 0
+    _every: int = EVERY[0]
     _lately: deque[float] = field(default_factory=lambda: deque(maxlen=LATELY))
 
     def ran(self, gate_s: float, tuples: int) -> None:
@@ -40,7 +42,11 @@ class Cadence:
         if self.due and tuples < PLENTY:
             return
         slow = len(self._lately) > 1 and gate_s > LONGER * median(self._lately)
-        self._since = 0 if self.due else self._since + 1
-        # What is long about a sampled batch is being looked into already.
-        self.due = (slow and not self.due) or self._since + 1 >= EVERY
+        if self.due:  # What is long about it is being looked into already.
+            self._since, self.due = 0, False
+        else:
+            self._since += 1
+            calm = not slow and self._since + 1 >= self._every
+            self.due = slow or calm
+            self._every = EVERY[0] if slow else min(2 * self._every, EVERY[1]) if calm else self._every
         self._lately.append(gate_s)
