@@ -1,8 +1,8 @@
 """Which batches the gate samples: what a batch costs for being sampled at all is the larger part of profiling there.
 
-Every batch is sampled until a window is full, and as long as a batch brings few profile tuples. Then one in 8 is, one in
-16, and one in 32 where all stays calm; and at once the one after a batch in which the gate took clearly longer than of
-late, which is how a change that the order does not suit shows. So does a batch of more rows: it is looked into for
+Every batch is sampled until a window is full, and as long as a batch brings few profile tuples. Then one in 8 is, one
+in 16, and one in 32 where all stays calm; and at once the one after a batch in which the gate took clearly longer than
+of late, which is how a change that the order does not suit shows. So does a batch of more rows: it is looked into for
 nothing.
 """
 
