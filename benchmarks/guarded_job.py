@@ -23,8 +23,8 @@ SLICE_S: Final = 0.1
 CUSTOMERS: Final = 200
 HEAVY: Final = 0.9
 """The share of the rows that are of customer 0."""
-TURNS: Final = 600
-"""Turns of the Python function's loop for a row: tens of microseconds, so that reading is not the load."""
+TURNS: Final = 2400
+"""Turns of the Python function's loop for a row: a fifth of a millisecond, so that reading is not the load."""
 SCHEMA: Final = "id long, customer int, priority int, line string, arrived long"
 Phase = tuple[float, float]
 """Seconds, and rows a second."""
@@ -54,23 +54,25 @@ class Job:
     done: list[Done] = field(default_factory=list)
     began_us: int = 0
     _names: DataFrame = field(init=False)
+    _score: Any = field(init=False)
 
     def __post_init__(self) -> None:
         names = [(i, f"region{i % 7}") for i in range(CUSTOMERS)]
+        self._score = _scorer()
         self._names = self.spark.createDataFrame(names, "customer int, region string")
 
     def __call__(self, rows: DataFrame, batch: int) -> None:
         """Scores each row, finds its region, and sums by region."""
         weighted = rows if "_weight" in rows.columns else rows.withColumn("_weight", F.lit(1.0))
         scored = weighted.where(F.regexp_like("line", F.lit("^user[0-9]+ GET /item/[0-9]+")))
-        scored = scored.withColumn("score", _scorer()(F.col("id"))).join(self._names, "customer")
+        scored = scored.withColumn("score", self._score(F.col("id"))).join(self._names, "customer")
         totals = scored.groupBy("region").agg(
             F.sum(F.col("score") * F.col("_weight")).alias("score"), F.count("*").alias("n"),
             F.sum("_weight").alias("weight"), F.min("arrived").alias("oldest"),
         ).collect()  # fmt: skip
         if totals:
             self.done.append(Done(self._now_s(), sum(t["n"] for t in totals), sum(t["weight"] for t in totals),
-                                  (min(t["oldest"] for t in totals) - self.began_us) / 1e6))  # fmt: skip
+                                  min(t["oldest"] for t in totals) / 1e6))  # fmt: skip
 
     def _now_s(self) -> float:
         return (time.time_ns() // 1000 - self.began_us) / 1e6
@@ -106,24 +108,17 @@ def rows_of(first: int, count: int, seed: int) -> dict[str, Any]:
 @contextmanager
 def fed(folder: Path, phases: Sequence[Phase], job: Job, seed: int = 0) -> Iterator[Callable[[], bool]]:
     """Files that arrive every `SLICE_S` at the rates of `phases`, while the block lasts; whether there are more to
-    come."""
-    folder.mkdir(parents=True, exist_ok=True)
+    come. They are written before, so that feeding takes nothing from the job."""
+    slices = written(folder, phases, seed)
     ending, over = threading.Event(), threading.Event()
 
     def feed() -> None:
-        start, made, due = time.time(), 0, 0.0
-        job.began_us = round(start * 1e6)
-        for seconds, rate in phases:
-            for _ in range(round(seconds / SLICE_S)):
-                count = int((due := due + rate * SLICE_S) - made)
-                table = pa.table(rows_of(made, count, seed))
-                made += count
-                start += SLICE_S
-                if ending.wait(max(0.0, start - time.time())):
-                    return
-                stamped = table.append_column("arrived", pa.array(np.full(count, time.time_ns() // 1000)))
-                parquet.write_table(stamped, folder / f".{made}")
-                (folder / f".{made}").rename(folder / f"{made:012d}.parquet")
+        start_s = time.time()
+        job.began_us = round(start_s * 1e6)
+        for number, slice_ in enumerate(slices):
+            if ending.wait(max(0.0, start_s + (number + 1) * SLICE_S - time.time())):
+                return
+            slice_.rename(folder / slice_.name.removeprefix("."))
         over.set()
 
     feeder = threading.Thread(target=feed, daemon=True)
@@ -133,6 +128,20 @@ def fed(folder: Path, phases: Sequence[Phase], job: Job, seed: int = 0) -> Itera
     finally:
         ending.set()
         feeder.join()
+
+
+def written(folder: Path, phases: Sequence[Phase], seed: int, hidden: str = ".") -> list[Path]:
+    """The slices, under names that Spark does not see. `arrived` is the end of a slice, in microseconds since the first
+    one began."""
+    folder.mkdir(parents=True, exist_ok=True)
+    slices, made, due = [], 0, 0.0
+    for rate in (rate for seconds, rate in phases for _ in range(round(seconds / SLICE_S))):
+        count = int((due := due + rate * SLICE_S) - made)
+        arrived = np.full(count, round((len(slices) + 1) * SLICE_S * 1e6))
+        slices.append(folder / f"{hidden}{len(slices):06d}.parquet")
+        parquet.write_table(pa.table({**rows_of(made, count, seed), "arrived": arrived}), slices[-1])
+        made += count
+    return slices
 
 
 def stream(spark: SparkSession, folder: Path, files: int | None = None) -> DataFrame:

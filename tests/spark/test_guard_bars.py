@@ -13,7 +13,7 @@ from benchmarks.control_guard import CALM_S, SETTLING_S, TARGET_S, burst, capaci
 
 @pytest.mark.slow
 def test_an_ordinary_job_under_twice_its_capacity_answers_in_time(spark: SparkSession, tmp_path: Path) -> None:
-    rate, burst_s = capacity(spark, 0), 25.0
-    done, counts = run(spark, tmp_path, burst(rate, 2.0, burst_s), TARGET_S, 0)
+    rate, burst_s = capacity(spark, tmp_path, 0), 25.0
+    done, counts = run(spark, tmp_path / "burst", burst(rate, 2.0, burst_s), TARGET_S, 0)
     assert counts["rows"] == counts["kept"] + counts["dropped"] and counts["dropped"] > 0.2 * counts["rows"]
     assert p99_s(done, CALM_S + SETTLING_S, CALM_S + burst_s) <= TARGET_S

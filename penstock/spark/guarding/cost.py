@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-MEMORY: Final = 0.9
+MEMORY: Final = 0.95
 """How much of what was known the next batch leaves."""
-APART: Final = 0.1
+APART: Final = 0.3
 """The share of their mean by which batches must differ in size, so that what they take tells rows from batches."""
 COLD_BATCHES: Final = 2
 """The first ones load and compile code: they are forgotten once there is another."""
@@ -59,7 +59,9 @@ class Cost:
         return self._seen > COLD_BATCHES + 1
 
     def see(self, rows: int, took_s: float) -> None:
-        """A batch of `rows` > 0 took so long."""
+        """A batch of so many `rows` took so long; one without rows teaches nothing."""
+        if not rows:
+            return
         keep = 0.0 if self._seen <= COLD_BATCHES else MEMORY
         self._seen += 1
         self.rows = rows

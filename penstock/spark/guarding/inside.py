@@ -19,9 +19,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
-from penstock.control.ahead import level as rounded
-from penstock.control.controllers import Reading, Safe, controller
-from penstock.spark.guarding.cost import Cost
+from penstock.spark.guarding.pace import Pace
 from penstock.spark.guarding.thinning import DRAW, WEIGHT, uniform
 from penstock.spark.listener import listen
 
@@ -44,10 +42,12 @@ class Inside:
     _folder: tempfile.TemporaryDirectory[str] = field(
         default_factory=lambda: tempfile.TemporaryDirectory(prefix="penstock-guard-")
     )
-    _controller: Safe = field(default_factory=lambda: controller("seamless", batches=True))
-    _cost: Cost = field(default_factory=Cost)
+    _pace: Pace = field(init=False)
     _share: float = 1.0
     _began_s: float | None = None
+
+    def __post_init__(self) -> None:
+        self._pace = Pace(self.target_s)
 
     @property
     def file(self) -> Path:
@@ -83,28 +83,20 @@ class Inside:
         return query
 
     def see(self, said: Mapping[str, Any], now_s: float) -> None:
-        """A batch is over: what Spark says of it."""
+        """A batch is over: what Spark says of it. The next one is what came while it ran, as many rows a second as
+        there were in it."""
         came, kept = (int(said["observedMetrics"].get(name, {}).get("rows") or 0) for name in (CAME, KEPT))
-        took_s = said["durationMs"]["triggerExecution"] / 1000
+        took_s = max(1e-3, said["durationMs"]["triggerExecution"] / 1000)
         began_s, before_s = now_s - took_s, self._began_s
         self._began_s = began_s
         gathered_s = self.target_s / 2 if before_s is None else max(1e-3, min(self.target_s, began_s - before_s))
-        if kept:
-            self._cost.see(kept, took_s)
+        self._pace.done(kept, took_s, 0.0, gathered_s + took_s)
         told = {"batch": said["batchId"], "rows": came, "kept": kept, "dropped": came - kept,
                 "would_keep": round(self._share * came), "took_s": took_s,
                 "waited_s": round(gathered_s, 4)}  # fmt: skip
-        if came and self._cost.known:
-            self.write(self._decided(came / gathered_s, kept, took_s, gathered_s, now_s))
+        if came and self._pace.cost.known:
+            coming = max(1, round(came / gathered_s * took_s))
+            share = self._pace.share(now_s, coming, 0.0, took_s, took_s, 0.0)
+            self._pace.expects((share if self.on() else 1.0) * coming, 0.0)
+            self.write(share)
         self.told(told)
-
-    def _decided(self, rate_hz: float, kept: int, took_s: float, gathered_s: float, now_s: float) -> float:
-        """The share of what came while the last batch ran: as many rows a second as there were in it."""
-        load, period_s, late_s = rate_hz * self._cost.row_s, max(took_s, 1e-3), gathered_s + took_s
-        amount = self._controller.step(Reading(
-            now_s=now_s, period_s=period_s, input_load=load, queued_load=load * period_s, target_s=self.target_s,
-            headroom=1.0, lanes=1.0, p99_s=late_s, delay_s=late_s, took_s=took_s, waited_s=period_s,
-            processed=kept * self._cost.row_s / took_s, floor_s=self._cost.floor_s,
-        ))  # fmt: skip
-        least = self._cost.least / max(1.0, rate_hz * period_s)
-        return max(1 - rounded(amount.excess, load) / load, min(1.0, least))

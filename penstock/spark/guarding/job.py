@@ -17,6 +17,7 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -27,13 +28,11 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from penstock.control.ahead import COLD_ROWS
-from penstock.control.ahead import level as rounded
-from penstock.control.controllers import MISSING, Reading, Safe, controller
 from penstock.control.loop import MODES
 from penstock.errors import Diagnostic, PenstockError, unknown
 from penstock.plan.durations import parse_duration
-from penstock.spark.guarding.cost import Cost
 from penstock.spark.guarding.inside import Inside
+from penstock.spark.guarding.pace import Pace
 from penstock.spark.guarding.thinning import WEIGHT, Keep, checked, draw, thinned
 
 Function = Callable[[DataFrame, int], Any]
@@ -92,14 +91,10 @@ class Guard:
     report: str | Path | Callable[[dict[str, Any]], None] | None = None
     seed: int = 0
     counts: Counter[str] = field(default_factory=Counter)
-    _controller: Safe = field(default_factory=lambda: controller("seamless", batches=True))
+    _pace: Pace = field(init=False)
     _began_s: float | None = None
     _ended_s: float | None = None
     _lead_s: float = 0.0
-    _took_s: float = MISSING
-    _response_s: float = MISSING
-    _cost: Cost = field(default_factory=Cost)
-    _expected_s: float = MISSING
     _waited_s: float = 0.0
     _inside: Inside | None = None
     _said: bool = False
@@ -109,6 +104,7 @@ class Guard:
             raise PenstockError(unknown("mode", self.mode, MODES))
         if self.target_s <= 0:
             raise PenstockError(Diagnostic("the delay must be above 0", help="delay = '2 seconds'"))
+        self._pace = Pace(self.target_s)
 
     def attach(self, writer: DataStreamWriter) -> Any:
         """Starts the query of `writer`, guarded. Its function is the one that `foreachBatch` was given."""
@@ -145,21 +141,21 @@ class Guard:
             held = draw(rows, batch, self.seed).persist()
             try:
                 came = held.count()
-                share = self._share(came, began_s)
+                spent_s = time.monotonic() - began_s
+                share = self._share(came, began_s, spent_s)
+                self._pace.expects((share if self.mode == "on" else 1.0) * came, spent_s)
                 given = thinned(held, share if self.mode == "on" else 1.0, came, self.keep, self.per_key)
-                kept = came if share >= 1 or self.mode != "on" else given.count()
-                function(given, batch)
+                kept = _given(function, given, batch, came if share >= 1 or self.mode != "on" else None)
             finally:
                 held.unpersist()
-            self._ended_s = time.monotonic()
-            self._done(batch, came, kept, share, self._ended_s - began_s)
+            self._done(batch, came, kept, share, began_s, spent_s)
 
         return guarded
 
-    def _share(self, came: int, began_s: float) -> float:
-        """What may be kept of a batch that begins now. Between two batches Spark writes its logs and plans; the oldest
-        row of this one may have come as early as that began before the last. After a pause nothing has waited: a batch
-        begins when there are rows."""
+    def _share(self, came: int, began_s: float, spent_s: float) -> float:
+        """What may be kept of a batch that began `spent_s` ago and is counted now. Between two batches Spark writes its
+        logs and plans; the oldest row of this one may have come as early as that began before the last. After a pause
+        nothing has waited: a batch begins when there are rows."""
         between_s = 0.0 if self._ended_s is None else began_s - self._ended_s
         most_s = self._lead_s * GROWS if self._lead_s else between_s
         self._lead_s = min(LEAD * self.target_s, between_s, most_s)
@@ -167,36 +163,28 @@ class Guard:
         paused = between_s > max(PAUSE * self._lead_s, PAUSE_SHARE * self.target_s)
         gathered_s = self.target_s / 2 if paused else max(1e-3, passed_s)
         self._began_s, self._waited_s = began_s, self._lead_s + (0.0 if paused else gathered_s)
-        if not came or not self._cost.known:
-            self._expected_s = MISSING
+        if not came or not self._pace.cost.known:
             return 1.0 if came <= COLD_ROWS else COLD_ROWS / came
-        load = came * self._cost.row_s / gathered_s
-        amount = self._controller.step(Reading(
-            now_s=began_s, period_s=gathered_s, input_load=load, queued_load=load * gathered_s, target_s=self.target_s,
-            headroom=1.0, lanes=1.0, p99_s=self._response_s, delay_s=self._response_s, took_s=self._took_s,
-            processed=self._expected_s / self._took_s, waited_s=self._waited_s, floor_s=self._cost.floor_s,
-            lead_s=2 * self._lead_s,
-        ))  # fmt: skip
-        share = max(1 - rounded(amount.excess, load) / load, min(1.0, self._cost.least / came))
-        self._expected_s = (share if self.mode == "on" else 1.0) * came * self._cost.row_s
-        return share
+        return self._pace.share(began_s, came, spent_s, gathered_s, self._waited_s, 2 * self._lead_s)
 
-    def _done(self, batch: int, came: int, kept: int, share: float, took_s: float) -> None:
-        if kept:
-            self._cost.see(kept, took_s)
-            self._say_floor()
-        self._took_s, self._response_s = took_s, self._waited_s + took_s
+    def _done(self, batch: int, came: int, kept: int, share: float, began_s: float, spent_s: float) -> None:
+        self._ended_s = time.monotonic()
+        took_s = self._ended_s - began_s
+        self._pace.done(kept, took_s, spent_s, self._waited_s + took_s)
+        self._say_floor(spent_s)
         self._tell({
             "batch": batch, "rows": came, "kept": kept, "dropped": came - kept, "would_keep": round(share * came),
-            "took_s": round(took_s, 4), "waited_s": round(self._waited_s, 4), "floor_s": round(self._cost.floor_s, 4),
+            "took_s": round(took_s, 4), "waited_s": round(self._waited_s, 4),
+            "floor_s": round(spent_s + self._pace.cost.floor_s, 4),
         })  # fmt: skip
 
-    def _say_floor(self) -> None:
+    def _say_floor(self, spent_s: float) -> None:
         """Says once that the target is below what a batch takes with hardly a row in it."""
-        reached_s = 2 * (self._cost.floor_s + self._lead_s)
-        if self._cost.settled and reached_s > self.target_s and not self._said:
+        floor_s = spent_s + self._pace.cost.floor_s
+        reached_s = 2 * (floor_s + self._lead_s)
+        if self._pace.cost.settled and reached_s > self.target_s and not self._said:
             self._said = True
-            told = f"a batch takes {self._cost.floor_s:.2g} s with hardly a row in it, which makes {reached_s:.2g} s"
+            told = f"a batch takes {floor_s:.2g} s with hardly a row in it, which makes {reached_s:.2g} s"
             warnings.warn(f"a delay of {self.target_s:g} s is below what this job reaches: {told}", stacklevel=2)
 
     def _tell(self, what: Mapping[str, Any]) -> None:
@@ -208,3 +196,14 @@ class Guard:
         elif self.report is not None:
             with open(self.report, "a", encoding="utf-8") as file:
                 file.write(json.dumps(told) + "\n")
+
+
+def _given(function: Function, rows: DataFrame, batch: int, known: int | None) -> int:
+    """Calls the function; how many rows it was given is counted meanwhile, where it is not known."""
+    if known is not None:
+        function(rows, batch)
+        return known
+    with ThreadPoolExecutor(1) as counting:
+        counted = counting.submit(rows.count)
+        function(rows, batch)
+        return int(counted.result())

@@ -59,8 +59,9 @@ def checked(rows: DataFrame, keep: Keep, key: str | None) -> None:
 
 
 def draw(rows: DataFrame, batch: int, seed: int) -> DataFrame:
-    """`rows` with a number in [0, 1) for each, the same whenever the batch runs again over the same partitions."""
-    return rows.withColumn(DRAW, uniform(F.monotonically_increasing_id(), F.lit(batch), F.lit(seed)))
+    """`rows` with a number in [0, 1) for each, the same whenever the batch runs again over the same partitions. The
+    batch is named by a text: a number would stand in the code that Spark compiles, new for every batch."""
+    return rows.withColumn(DRAW, uniform(F.monotonically_increasing_id(), F.lit(f"{seed}/{batch}")))
 
 
 def uniform(*columns: Column) -> Column:
