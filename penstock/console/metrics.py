@@ -16,6 +16,7 @@ import numpy.typing as npt
 from penstock.console.watch import PARTS, Watch, delay_target
 from penstock.errors import Diagnostic, PenstockError
 from penstock.stats.batches import Waits
+from penstock.stats.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from penstock.spark.batch import BatchReport
@@ -55,6 +56,15 @@ METRICS: Final = (
            "how far the stream's time is behind the clock; of use where it is stamped by now"),
     Metric("penstock_state_bytes", "gauge", (), "what windows and other stores hold on all lanes"),
     Metric("penstock_shut_down", "gauge", ("query",), "1 where the query is shut down to keep within the machine"),
+    Metric("penstock_delivered_share", "gauge", ("query",),
+           "of what the query would have got without drops, the share that it got"),
+    Metric("penstock_utility_lost", "gauge", ("query",),
+           "what the newest batch's drops cost the query, by its own loss or value function: 0 nothing, 1 everything"),
+    Metric("penstock_longest_gap_seconds", "gauge", ("query",),
+           "the longest time between two results in a row, since the run started"),
+    Metric("penstock_estimate_error", "gauge", ("query",), "the average relative half-width of the query's estimates"),
+    Metric("penstock_busy_share", "gauge", (), "the share of the time in which the pipeline was at work"),
+    Metric("penstock_overloaded", "gauge", (), "1 where it is busy all the time and response times grow"),
     Metric("penstock_spark_triggers_total", "counter", (), "Spark's triggers that brought rows"),
     Metric("penstock_spark_input_rows_per_second", "gauge", (), "what Spark says comes in"),
     Metric("penstock_spark_processed_rows_per_second", "gauge", (), "what Spark says it could take"),
@@ -120,8 +130,21 @@ class Exporter:
         for query in self._watch.network.queries:
             self._of("penstock_shut_down", query.name).set(query.name in snapshot.shut_down)
         self._of("penstock_state_bytes").set(snapshot.store_bytes)
+        self._given(snapshot)
         if snapshot.batch is not None:
             self._of("penstock_processor_seconds_total").inc(max(0.0, snapshot.batch.processor_s))
+
+    def _given(self, snapshot: Snapshot) -> None:
+        """What each query got and lost, and whether the machine can keep up."""
+        for account in snapshot.accounts:
+            self._of("penstock_delivered_share", account.query).set(account.share)
+            self._of("penstock_utility_lost", account.query).set(account.lost)
+            self._of("penstock_longest_gap_seconds", account.query).set(account.gap_us / 1e6)
+            if account.error is not None:
+                self._of("penstock_estimate_error", account.query).set(account.error)
+        if snapshot.overload is not None:
+            self._of("penstock_busy_share").set(snapshot.overload.used)
+            self._of("penstock_overloaded").set(snapshot.overload.why is not None)
 
     def progress(self, told: Mapping[str, Any]) -> None:
         """Takes in what Spark's listener tells of a trigger."""
@@ -226,6 +249,9 @@ sum(rate(penstock_dropped_rows_total[1m])) / sum(rate(penstock_input_rows_total[
 ```
 
 **Where does a batch's time go?** `rate(penstock_batch_seconds_total[1m])`
+
+**What did it cost?** `penstock_utility_lost`, query by query; `penstock_longest_gap_seconds` and
+`penstock_estimate_error` for those that bound gaps and errors
 
 **Is data bad?** `rate(penstock_malformed_rows_total[5m])` and `rate(penstock_set_aside_rows_total[5m])`
 """

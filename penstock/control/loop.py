@@ -15,6 +15,7 @@ from penstock.control.coming import Coming
 from penstock.control.gains import Gain, Ledger
 from penstock.plan.proposal import Proposal as Proposal
 from penstock.plan.running import Plan, Reorder, SetDrops, ShutDown
+from penstock.stats.signals import Signals
 from penstock.stats.snapshot import Snapshot
 
 
@@ -82,14 +83,16 @@ class Loop:
     log: list[Snapshot | Decision | Gain] = field(default_factory=list)
     mode: str = "on"
     ledger: Ledger = field(default_factory=Ledger)
+    signals: Signals = field(default_factory=Signals)
     accounts: Accounts = field(init=False)
 
     def __post_init__(self) -> None:
         self.accounts = Accounts(self.plan.network)
 
     def accounted(self, snapshot: Snapshot) -> Snapshot:
-        """`snapshot` with the account of its period; to be asked once for each."""
-        return self.accounts.given(snapshot)
+        """`snapshot` with the account of its period, and with what the practical signals say; to be asked once for
+        each."""
+        return self.signals.given(self.accounts.given(snapshot))
 
     def step(self, snapshot: Snapshot) -> Plan:
         """The plan to run from now on."""

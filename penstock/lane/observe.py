@@ -58,5 +58,6 @@ class Observer:
 def _statistics(slot: Slot) -> OperatorStatistics:
     state = slot.operator.nbytes() if slot.operator is not None else 0
     return OperatorStatistics(
-        slot.key.node, slot.rows_in, slot.rows_out, slot.runs, slot.busy_s, slot.queued, state
+        slot.key.node, slot.rows_in, slot.rows_out, slot.runs, slot.busy_s, slot.queued, state,
+        tuple(arc.rows for arc in slot.inputs),
     )  # fmt: skip

@@ -8,19 +8,20 @@ stores.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 from penstock.lane.carriers import Carrier, Carriers, Demand, carriers, demand, leaf_carriers, needs_order
-from penstock.plan.drops import Drop, Location, Placed, WindowDrop
+from penstock.plan.drops import Location, Placed, WindowDrop
 from penstock.plan.expressions import Column, Expression, format_expression
 from penstock.plan.filters import Order, Profiling
 from penstock.plan.network import Network, Query
-from penstock.plan.node import Kind, Node
+from penstock.plan.node import Kind, Node, walk
 from penstock.plan.nodes import Source, Table
 from penstock.plan.running import Plan
 from penstock.plan.watched import Watched
+from penstock.plan.window_reach import moved
 
 Route = tuple[Expression, ...]
 _EXCHANGE: Final = "exchange "
@@ -71,19 +72,23 @@ class Partition:
 
     def plans(self, plan: Plan) -> list[Plan]:
         """For each fragment its part of `plan`, a plan over the whole network."""
-        placed = [(at, drop) for location, drop in plan.drops for at in self._places(location, drop)]
+        placed = [(_inside(at, self.inner), drop) for at, drop in plan.drops]
+        placed += dict.fromkeys(p for each in plan.drops for p in self._further(plan.network, each))
         orders = [(self.inner.get(f, f), order) for f, order in plan.orders]
         watched = [replace(w, node=self.inner.get(w.node, w.node)) for w in plan.watched]
         profiled = [(self.inner.get(f, f), profiling) for f, profiling in plan.profiled]
         return [_part_of(plan, f, placed, orders, watched, profiled) for f in self.fragments]
 
-    def _places(self, location: Location, drop: Drop) -> tuple[Location, ...]:
-        """Where a drop stands in the fragments: window drops where the aggregates below are, others as early as they
-        can."""
-        leaf = self.leaves.get(location.node)
-        if isinstance(drop, WindowDrop) and leaf is not None and location.consumer is None:
-            return _inside(location, self.inner), Location(leaf)
-        return (_inside(location, self.inner),)
+    def _further(self, network: Network, placed: Placed) -> Iterator[Placed]:
+        """Drops stand as early as they can in the fragments. Window drops stand where the aggregates below are: also
+        before the fragments that read further down. Drops of one link meet there, and are one."""
+        location, drop = placed
+        if isinstance(drop, WindowDrop) and location.query is None:
+            for node, leaf in self.leaves.items():
+                for behind in _streams(network, node) if _above(location, node) else ():
+                    there = moved(network, drop, location, Location(behind))
+                    if there is not None:
+                        yield Location(leaf if behind == node else self.inner[behind]), there
 
     def __str__(self) -> str:
         """What a person reads in `explain`."""
@@ -128,6 +133,20 @@ def partition(network: Network, prefix: str = _EXCHANGE) -> Partition:
     inner = {node: part.node for node, part in cutter.parts.items()}
     fragments = _in_order([_fragment(outlets, part) for outlets, part in groups])
     return Partition(fragments, inner, cutter.leaves())
+
+
+def _above(location: Location, node: Node) -> bool:
+    """True where what passes `location` makes `node`."""
+    return (location.consumer or location.node) in walk(node)
+
+
+def _streams(network: Network, node: Node) -> Iterator[Node]:
+    """`node`, or what makes streams of it where it is a relation."""
+    if node.kind is Kind.STREAM:
+        yield node
+        return
+    made = (n for n in network.nodes() if n.kind is Kind.STREAM and n.inputs and n.inputs[0].kind is Kind.RELATION)
+    yield from (n for n in made if node in walk(n))
 
 
 def _inside(location: Location, inner: Mapping[Node, Node]) -> Location:

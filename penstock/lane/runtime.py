@@ -31,7 +31,7 @@ from penstock.operators.columns.dictionary import Dictionaries
 from penstock.operators.columns.store import Store
 from penstock.operators.columns.train import Train
 from penstock.operators.window_aggregate import WindowAggregateOperator
-from penstock.plan.drops import Location, WindowDrop
+from penstock.plan.drops import Location, Shut, WindowDrop
 from penstock.plan.network import Network, Query
 from penstock.plan.node import Node, walk
 from penstock.plan.nodes import Source
@@ -138,8 +138,8 @@ class Lane:
         self._arrangement.set(plan)
         self._shut_down = plan.shut_down
 
-    def shut(self) -> tuple[tuple[Location, int, int], ...]:
-        """Where windows are dropped now: the instants of which every tuple goes."""
+    def shut(self) -> tuple[tuple[Location, list[Shut]], ...]:
+        """Where windows are dropped now: the groups, and the instants of which every tuple of theirs goes."""
         return self._valves.windows.shut()
 
     def _bear(self, birth: int) -> None:

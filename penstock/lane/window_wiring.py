@@ -24,16 +24,17 @@ from penstock.operators.base import Context, Operator
 from penstock.operators.columns.train import Train
 from penstock.operators.columns.vector import Array
 from penstock.operators.drops import window_kernel as kernel
+from penstock.operators.drops.window_decider import Decider, Watched
 from penstock.operators.drops.window_decoder import Decoder, Skips
-from penstock.operators.drops.window_drop import Decider, RunningWindowDrop, Watched
+from penstock.operators.drops.window_drop import RunningWindowDrop
 from penstock.operators.drops.window_groups import group_of, groups_of
 from penstock.operators.window_aggregate import WindowAggregateOperator
 from penstock.operators.window_clock import TupleClock
-from penstock.plan.drops import Location
+from penstock.plan.drops import Location, Shut
 from penstock.plan.network import Network
 from penstock.plan.node import Kind, Node, walk
 from penstock.plan.nodes import Filter, Map, Source, WindowAggregate
-from penstock.plan.window_reach import Needs, Reach, Way, reach, size_of
+from penstock.plan.window_reach import Below, Needs, Reach, Way, reach, size_of
 from penstock.plan.windows import BEGIN, SlideRows
 from penstock.stats.snapshot import DropStatistics
 
@@ -107,7 +108,7 @@ class Windows:
         self._deciders: dict[Hashable, Decider] = {}
         self._skips: dict[tuple[Hashable, Hashable, tuple[str, ...]], Skips] = {}
         self._used = False
-        self._places: dict[Hashable, Location] = {}
+        self._placed: list[Placed] = []
         self._counting: dict[Hashable, tuple[Decider, list[Slot]]] = {}
         self.paces: tuple[Pace, ...] = ()
         self.shut_down: tuple[str, ...] = ()
@@ -122,7 +123,7 @@ class Windows:
             _return_counts(decider, slots)
         self._counting.clear()
         self._deciders = {name: d for name, d in self._deciders.items() if name in stay}
-        self._places = {each.name: each.location for each in listed}
+        self._placed = listed
         for decider in self._deciders.values():
             decider.told.clear()
         for slot in self._graph.order:
@@ -137,6 +138,8 @@ class Windows:
         found = reach(network, placed.location)
         if found.why is not None or any(is_exchange(n.query) for n in found.needs):
             return []
+        if set(found.keys) != set(placed.running.drop.keys):
+            return []
         slots = _downstream(placed.target)
         if found.rows and any(slot.key.birth > ORIGIN for slot in slots):
             return []
@@ -146,14 +149,15 @@ class Windows:
         if found.rows:
             tops = [s for s in slots if any(s.key.node == b.aggregate for b in found.below)]
             self._counting[known] = decider, tops
-            decider.names_below = {b.aggregate: b.names for b in found.below}
+            decider.names_below = {b.aggregate: _named(b, found, placed) for b in found.below}
             if decider is not before:
                 _take_counts(decider, tops)
         for below in found.below:
             for slot in slots:
                 if slot.key.node == below.aggregate:
                     size = size_of(below.aggregate)
-                    skips = self._skipping(placed, decider, slot, size, below.names, below.shifts)
+                    names = _named(below, found, placed)
+                    skips = self._skipping(placed, decider, slot, size, names, below.shifts)
                     decider.told.append(skips.tell)
         for number, needs in enumerate(found.needs):
             if needs.swallows:
@@ -171,7 +175,10 @@ class Windows:
         if decider is None or decider.drop.grid != drop.grid:
             latest = max([kernel.NEVER, *(s.latest for s in self._skips.values())])
             decider = self._deciders[name] = Decider(drop, latest if self._used else None)
-        decider.watched = _watched(found.needs)
+        span = decider.watched.span
+        placed.running.watched = decider.watched = _watched(found.needs)
+        if drop.link:
+            decider.watched.span = max(span, decider.watched.span)
         decider.adopt(drop, placed.location.node, _progress(placed.target))
         return decider
 
@@ -216,10 +223,19 @@ class Windows:
             if slot.decoder is not None and slot.decoder.dropped
         )
 
-    def shut(self) -> tuple[tuple[Location, int, int], ...]:
-        """Of each drop that drops a batch now what is known to go (see `Decider.shut`)."""
-        found = ((at, d.shut) for name, at in self._places.items() if (d := self._deciders.get(name)) is not None)
-        return tuple((at, *shut) for at, shut in found if shut is not None)
+    def shut(self) -> tuple[tuple[Location, list[Shut]], ...]:
+        """Of each drop the batches that go now, as far as that is known (see `Decider.shut`)."""
+        found = []
+        for each in self._placed:
+            decider = self._deciders.get(each.running.drop.link or each.name)
+            if decider is not None and (shut := decider.shut(_progress(each.target))):
+                found.append((each.location, shut))
+        return tuple(found)
+
+
+def _named(below: Below, found: Reach, placed: Placed) -> tuple[str, ...]:
+    """The columns of an aggregate that carry the drop's keys, in the drop's order."""
+    return tuple(below.names[found.keys.index(key)] for key in placed.running.drop.keys)
 
 
 def _take_counts(decider: Decider, slots: Sequence[Slot]) -> None:

@@ -7,7 +7,7 @@ trains without disturbing the operators around it. What each kind does to a trai
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from penstock.plan.expressions import Expression, Literal
 from penstock.plan.node import Node
@@ -84,6 +84,15 @@ class AgeDrop:
         return "backlog"
 
 
+class Shut(NamedTuple):
+    """The tuples of [tau, until) of one group are given up. `group` is its number, as
+    `penstock.operators.drops.window_groups` makes it of the values of a drop's keys."""
+
+    group: int
+    tau: int
+    until: int
+
+
 @dataclass(frozen=True, slots=True)
 class WindowDrop:
     """Drops whole windows, in batches, so that what is delivered downstream are whole results (Tatbul 4.4).
@@ -97,10 +106,12 @@ class WindowDrop:
     | B, B[g] | `batch`, and `batches` |
 
     One coin is tossed for each `batch` windows, by a hash of `seed`, the group and the batch's number: nothing depends
-    on how the stream is cut. Drops of one `link` decide together: the windows that one drops the others drop.
+    on how the stream is cut. Groups whose keys meet a condition of `classes` have its rate, by the first that they
+    meet: whole groups go by what they are worth. Drops of one `link` decide together: the windows that one drops the
+    others drop. The same queries are below them, and their `keys`, in order, have the same values.
 
-    `shut` is [tau, U) of the batch that is being dropped, where that is known: whoever is before the place may leave
-    these tuples out.
+    `shut` are the batches that are being dropped, where that is known: whoever is before the place may leave their
+    tuples out.
 
     >>> drop = WindowDrop(5, 3, 0.4, batch=10, rates=((("a",), 0.1),))
     >>> drop.rate_of(("a",)), drop.rate_of(("b",))
@@ -115,15 +126,17 @@ class WindowDrop:
     origin: int = 0
     seed: int = 0
     rates: tuple[tuple[tuple[object, ...], float], ...] = ()
+    classes: tuple[tuple[Expression, float], ...] = ()
     batches: tuple[tuple[tuple[object, ...], int], ...] = ()
     rows: bool = False
     link: str = ""
-    shut: tuple[int, int] | None = None
+    shut: tuple[Shut, ...] = ()
 
     @property
     def grid(self) -> tuple[object, ...]:
         """What tells its windows and groups."""
-        return self.size, self.slide, self.origin, self.keys, self.rows, self.link
+        keys = len(self.keys) if self.link else self.keys
+        return self.size, self.slide, self.origin, keys, self.rows, self.link, tuple(c for c, _ in self.classes)
 
     @property
     def reason(self) -> str:
@@ -133,7 +146,7 @@ class WindowDrop:
     @property
     def idle(self) -> bool:
         """True where no window of any group is dropped."""
-        return not any((self.rate, *(rate for _, rate in self.rates)))
+        return not any((self.rate, *(rate for _, rate in (*self.rates, *self.classes))))
 
     def rate_of(self, group: tuple[object, ...]) -> float:
         """p of a group."""

@@ -10,10 +10,11 @@ the sum of the sizes less the number of aggregates but one.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
-from penstock.plan.drops import Location
+from penstock.plan.drops import Location, WindowDrop
+from penstock.plan.equalities import equal_to
 from penstock.plan.expressions import Column
 from penstock.plan.functions import can_raise
 from penstock.plan.network import Network
@@ -153,6 +154,25 @@ def reach(network: Network, location: Location) -> Reach:
         return Reach(why=told[0])
     keys = tuple(sorted(set(found[0].keys)))
     return Reach(tuple(found), _below(ways, keys), keys, any(_counted(way) for way in ways))
+
+
+def moved(network: Network, drop: WindowDrop, start: Location, end: Location) -> WindowDrop | None:
+    """The drop at `end` that drops the windows which `drop` at `start`, above it, would; None where there is none."""
+    above, below = reach(network, start), reach(network, end)
+    pairs = [(a, b) for b in below.needs for a in above.needs if a.query == b.query]
+    special = drop.rows or drop.rates or drop.batches or drop.classes
+    if special or below.why or above.why or len(pairs) < len(below.needs):
+        return None
+    first, last = pairs[0]
+    keys = dict(zip(first.keys, last.keys, strict=True))
+    if len(pairs) == 1 and drop.slide == last.slide:
+        origin, size = last.origin, last.size
+    elif not drop.link and len({b.origin - a.origin for a, b in pairs}) == 1:
+        origin, size = drop.origin + last.origin - first.origin, drop.size + max(b.size - a.size for a, b in pairs)
+    else:
+        return None
+    named = tuple(keys[key] for key in drop.keys)
+    return replace(drop, origin=origin, size=max(size, drop.slide), keys=named, link="", shut=())
 
 
 def size_of(aggregate: WindowAggregate) -> int:
@@ -307,8 +327,17 @@ def _through(node: Node, i: int, name: str) -> str | None:
         case Union():
             return node.members[i].schema.names[node.schema.index(name)]
         case Join():
-            return name.removeprefix(f"{i}.") if name.startswith(f"{i}.") else None
+            return _on_side(node, i, name)
     return name
+
+
+def _on_side(join: Join, i: int, name: str) -> str | None:
+    """The column of member `i` that has what column `name` of the join has: itself, or one of its type that it must
+    be equal to."""
+    own = sorted(n for n in equal_to(join, name) if n.startswith(f"{i}."))
+    alike = [n for n in own if join.schema.type_of(n) == join.schema.type_of(name)]
+    chosen = name if name in alike else next(iter(alike), None)
+    return None if chosen is None else chosen.removeprefix(f"{i}.")
 
 
 def _below(ways: Sequence[Way], keys: tuple[str, ...]) -> tuple[Below, ...]:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from penstock.plan.expressions import Call, Column, conjuncts
+from penstock.plan.equalities import equal_to
+from penstock.plan.expressions import Column
 from penstock.plan.node import Node
 from penstock.plan.nodes import (
     Aggregate,
@@ -72,17 +73,3 @@ def _above(node: Node, name: str) -> Iterator[tuple[Node, str]]:
 def _member(join: Join, name: str) -> tuple[Node, str]:
     number, _, column = name.partition(".")
     return join.members[int(number)], column
-
-
-def equal_to(join: Join, name: str) -> set[str]:
-    """The columns of `join` that its conjuncts equate with `name`, itself among them."""
-    same = {name}
-    pairs = [
-        {a.name for a in c.arguments if isinstance(a, Column)}
-        for c in conjuncts(join.predicate)
-        if isinstance(c, Call) and c.function == "=" and all(isinstance(a, Column) for a in c.arguments)
-    ]
-    for _ in pairs:
-        for pair in pairs:
-            same |= pair if pair & same else set()
-    return same

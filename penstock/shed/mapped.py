@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
@@ -25,6 +25,10 @@ MOVED: Final = 0.1
 """The map is built anew where more than this part of the load is elsewhere in the network than it was."""
 SEEDS: Final = 7919
 """A prime: the seeds of one policy's drops are apart from those of a policy with another seed."""
+
+
+Spared = Callable[[Network], dict[str, str]]
+"""Says which queries of a network lose nothing, each with the reason."""
 
 
 class View(Protocol):

@@ -5,7 +5,8 @@ the error is searched for on the load equation. `penstock.shed.samplers` says wh
 declares `max_error` gets at least the rate for it.
 
 Queries that want no estimates, or whose answer cannot be one, stay subset: of the excess they bear the part that their
-share of the load that can go at all is, by random drops.
+share of the load that can go at all is, by random drops; those that share operators with estimates go along with them
+(`penstock.shed.joint`).
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from penstock.plan.nodes import Aggregate, Window, WindowAggregate
 from penstock.plan.running import Plan
 from penstock.plan.windows import Range, SlideRange
 from penstock.shed.bounds import VARIANCE, Bound
+from penstock.shed.joint import companions, spared
 from penstock.shed.policy import Shedding, together
 from penstock.shed.qos import QoS, qos
 from penstock.shed.random_shedding import RandomShedding
@@ -92,10 +94,12 @@ class Allocation:
 
 def allocate(load: LoadModel, wanted: Sequence[Subject], excess: float, bound: Bound = VARIANCE) -> Allocation:
     """The rates at which all queries have the same relative error, the least one that saves `excess`; the most that can
-    be saved where that is less."""
+    be saved where that is less. Companions (`penstock.shed.joint`) see what the estimates see."""
+    along = companions(load.network)
 
     def at(error: float) -> Allocation:
         rates = {s.query: min(1.0, max(s.least, bound.rate(error, s.scatter, s.delta))) for s in wanted}
+        rates |= {name: max(rates.get(e, 1.0) for e in estimates) for name, estimates in along.items()}
         left = max((bound.error(rates[s.query], s.scatter, s.delta) for s in wanted), default=0.0)
         return Allocation(rates, left, load.load() - load.load_under(samplers(load, rates)))
 
@@ -130,7 +134,8 @@ class Sampling:
         found = allocate(load, wanted, excess, self.bound)
         drops = samplers(load, found.rates, self.seed)
         short = excess - found.saved
-        lost = sum(1 - rate for rate in found.rates.values())
+        declared = {q.name: qos(q) for q in plan.network.queries}
+        lost = sum(declared[name].loss(1.0) - declared[name].loss(rate) for name, rate in found.rates.items())
         errors = {s.query: self.bound.error(found.rates[s.query], s.scatter, s.delta) for s in wanted}
         return Shedding(drops, (), found.saved, short if short > 1e-6 * excess else 0.0, lost, tuple(errors.items()))
 
@@ -141,7 +146,7 @@ class SamplingShedding:
     name = "sampling"
 
     def __init__(self, seed: int = 0) -> None:
-        self._parts = (Sampling(seed), RandomShedding(seed))
+        self._parts = (Sampling(seed), RandomShedding(seed, spared))
 
     def shed(self, plan: Plan, load: LoadModel, excess: float) -> Shedding:
         """See `penstock.shed.policy.Policy`."""

@@ -17,20 +17,23 @@ from collections.abc import Sequence
 import numpy as np
 
 from penstock.plan.drops import Drop, Location, Placed, RandomDrop, SemanticDrop
+from penstock.plan.network import Network
 from penstock.plan.node import Node
 from penstock.plan.nodes import Join
 from penstock.plan.running import Plan
 from penstock.shed.allowed import Allowed
 from penstock.shed.flows import Cells, Flows, flows
 from penstock.shed.grid import Grid, cells_of, grids
+from penstock.shed.group_values import group_valuing
 from penstock.shed.locations import candidates
-from penstock.shed.mapped import SEEDS, Mapped, Random, graphs
-from penstock.shed.policy import Shedding
+from penstock.shed.mapped import SEEDS, Mapped, Random, Spared, graphs
+from penstock.shed.policy import Shedding, together
 from penstock.shed.predicates import SMALL, Condition, by_cells
 from penstock.shed.qos import QoS
 from penstock.shed.ranges import attributes
 from penstock.shed.road_map import Row
 from penstock.shed.shares import Floats
+from penstock.shed.window_shedding import VALUED, WindowShedding
 from penstock.stats.load import LoadModel
 
 
@@ -128,14 +131,33 @@ class Semantic:
         return above[0][0] if len(above) == 1 and not tapped else None
 
 
+class ByValue:
+    """Keeps its road map and its place in it from call to call; queries that `spared` names lose nothing."""
+
+    name = "by value"
+
+    def __init__(self, seed: int = 0, spared: Spared | None = None) -> None:
+        self._map = Mapped(seed, Semantic())
+        self._spared = spared
+
+    def shed(self, plan: Plan, load: LoadModel, excess: float) -> Shedding:
+        """See `penstock.shed.policy.Policy`."""
+        return self._map.shed(plan, load, excess, None if self._spared is None else self._spared(plan.network))
+
+
 class SemanticShedding:
-    """Keeps its road map and its place in it from call to call."""
+    """Semantic drops and, for queries that value what they group by, windows of whole groups."""
 
     name = "semantic"
 
     def __init__(self, seed: int = 0) -> None:
-        self._map = Mapped(seed, Semantic())
+        self._parts = (ByValue(seed, valued_alone), WindowShedding(seed, VALUED, shuts=False))
 
-    def shed(self, plan: Plan, load: LoadModel, excess: float, spared: dict[str, str] | None = None) -> Shedding:
-        """See `penstock.shed.policy.Policy`; queries that are `spared` lose nothing."""
-        return self._map.shed(plan, load, excess, spared)
+    def shed(self, plan: Plan, load: LoadModel, excess: float) -> Shedding:
+        """See `penstock.shed.policy.Policy`."""
+        return together(self._parts, plan, load, excess)
+
+
+def valued_alone(network: Network) -> dict[str, str]:
+    """The queries that lose windows of groups, and nothing else."""
+    return {name: f"{name} loses whole groups, before its aggregate" for name in group_valuing(network)}

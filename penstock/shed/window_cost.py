@@ -16,9 +16,11 @@ batch, which counts instants between batches twice.)
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from penstock.plan.drops import Location
 from penstock.plan.node import Node
-from penstock.plan.nodes import WindowAggregate
+from penstock.plan.nodes import Join, WindowAggregate
 from penstock.plan.window_reach import Reach, size_of
 from penstock.shed.window_rules import Grid
 from penstock.stats.load import LoadModel
@@ -33,21 +35,23 @@ def early(grid: Grid, batch: int) -> float:
     return max(0.0, ((batch + 1) * grid.slide - grid.size) / (batch * grid.slide))
 
 
-def savings(load: LoadModel, location: Location, found: Reach, grid: Grid, batch: int) -> float:
-    """Processor seconds a second that a window drop at `location` saves for p = 1, without its own cost."""
+def savings(load: LoadModel, places: Collection[Location], found: Reach, grid: Grid, batch: int) -> float:
+    """Processor seconds a second that window drops at `places`, which drop the same windows, save for p = 1, without
+    their own cost. `found` is what they reach together."""
     tops = {n.top for n in found.needs}
     gone: dict[Node, float] = {}
     saved = 0.0
     start = early(grid, batch)
     for node in _in_order(load, found):
-        fallen = []
+        fallen, most = [], 0.0
         for i, below in enumerate(node.inputs):
             here = gone.get(below, 0.0)
-            if location in (Location(below), Location(below, node, i)):
+            if Location(below) in places or Location(below, node, i) in places:
                 here = start
             fallen.append(here * load.rate(Location(below)))
+            most = max(most, here)
         saved += load.of(node).cost_s * sum(fallen)
-        gone[node] = _behind(load, node, sum(fallen), found, tops, grid, batch)
+        gone[node] = most if isinstance(node, Join) else _behind(load, node, sum(fallen), found, tops, grid, batch)
     return saved
 
 

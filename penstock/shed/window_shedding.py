@@ -1,9 +1,9 @@
 """Window-aware load shedding: window drops where they save most, as many windows as the excess asks for (Tatbul 4.8).
 
-Candidate places are streams and the arcs behind them, and the arcs into aggregates. Queries that share a place may
-share a drop, with longer windows and smaller batches, or have one each behind the split: the cover of the queries that
-loses less is taken, worked out with the corrected cost model. Under one cover the windows that go are chosen as the
-road map chooses tuples, by the utility lost for the load gained.
+Candidate places are streams and the arcs behind them, alone or, before a join, together, and the arcs into aggregates.
+Queries that share a place may share a drop, with longer windows and smaller batches, or have one each behind the split:
+the cover of the queries that loses less is taken, worked out with the corrected cost model. Under one cover the windows
+that go are chosen as the road map chooses tuples, by the utility lost for the load gained.
 
 A query's gap allows B of B + 1 windows to go, fewer where only a delivered result tells that one was delivered. If that
 is not enough, the queries that bear no more are shut down, the most costly first (Tatbul 4.3).
@@ -16,50 +16,58 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final
 
-from penstock.plan.drops import Location, Placed, WindowDrop
+from penstock.plan.drops import Placed, WindowDrop
 from penstock.plan.network import Network
-from penstock.plan.nodes import Source, WindowAggregate
 from penstock.plan.running import Plan
-from penstock.plan.window_reach import Needs, Reach, reach, size_of
+from penstock.plan.window_reach import Needs, reach, size_of
 from penstock.plan.windows import SlideRange
 from penstock.shed.graph import Graph
+from penstock.shed.group_values import Groups, group_valuing, groups_at, places
 from penstock.shed.mapped import SEEDS
 from penstock.shed.policy import Shedding
 from penstock.shed.qos import QoS, qos
 from penstock.shed.shutting_down import costliest, cuts, of, only
 from penstock.shed.window_cost import savings
+from penstock.shed.window_links import Place, Together, alone, linked
 from penstock.shed.window_rules import Grid, common
 from penstock.stats.load import LoadModel
 
 UNBOUNDED: Final = 10
 """B where a query bounds no gap: the thesis's own in its experiments, or four times the overlap of the windows."""
+EVERY, BOUNDED, VALUED = "every", "bounded", "valued"
 ENOUGH: Final = 1e-6
 """Parts of the excess below this are none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A window drop that could stand at `location`: `gain` is what it saves for p = 1, `most` the largest p, and
-    `charge` what it costs whatever p."""
+    """Window drops that could stand at `places`, linked where they are several: `gain` is what they save for p = 1,
+    `most` the largest p, and `charge` what they cost whatever p. `losses` are the loss functions of the queries, and
+    `groups` says which groups go first where one of them values its groups."""
 
-    location: Location
-    keys: tuple[str, ...]
+    places: tuple[Place, ...]
     grid: Grid
     batch: int
     gain: float
     charge: float
     most: float
     queries: frozenset[str]
+    losses: tuple[Graph, ...]
+    groups: Groups | None = None
     rows: bool = False
 
     def saved(self, rate: float) -> float:
         """Processor seconds a second."""
         return rate * self.gain - self.charge if rate > 0 else 0.0
 
-    def drop(self, rate: float, seed: int) -> Placed:
-        """The drop itself."""
+    def drops(self, rate: float, seed: int) -> Iterator[Placed]:
+        """The drops themselves."""
         g = self.grid
-        return self.location, WindowDrop(g.size, g.slide, rate, self.batch, self.keys, g.origin, seed, rows=self.rows)
+        link = ", ".join(sorted(self.queries)) if len(self.places) > 1 else ""
+        classes = () if self.groups is None else self.groups.rates(rate, self.most)
+        for at, keys in self.places:
+            yield at, WindowDrop(g.size, g.slide, rate, self.batch, keys, g.origin, seed, classes=classes,
+                                 rows=self.rows, link=link)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,19 +80,19 @@ class Cover:
 
 
 class WindowShedding:
-    """`bounded_alone`: only queries that bound their gaps lose windows; `shuts`: where that is not enough, queries are
-    shut down at once."""
+    """`whose` windows may go: of `EVERY` query, of those that are `BOUNDED` or value what they group by, or of those
+    alone that are `VALUED` so; `shuts`: where that is not enough, queries are shut down at once."""
 
     name = "window"
 
-    def __init__(self, seed: int = 0, bounded_alone: bool = False, shuts: bool = True) -> None:
+    def __init__(self, seed: int = 0, whose: str = EVERY, shuts: bool = True) -> None:
         self._seed = seed
-        self._bounded_alone = bounded_alone
+        self._whose = whose
         self._shuts = shuts
 
     def patient(self) -> WindowShedding:
         """The same for who shuts queries down himself, when the excess stays too large for long."""
-        return WindowShedding(self._seed, self._bounded_alone, shuts=False)
+        return WindowShedding(self._seed, self._whose, shuts=False)
 
     def shed(self, plan: Plan, load: LoadModel, excess: float) -> Shedding:
         """See `penstock.shed.policy.Policy`."""
@@ -108,8 +116,9 @@ class WindowShedding:
         running = only(load.network, gone)
         rest = of(running, load)
         spared = load.load() - rest.load()
-        cover = _best(self._candidates(rest, declared, load.network), declared, max(0.0, excess - spared))
-        drops = [c.drop(rate, self._seed * SEEDS + i) for i, (c, rate) in enumerate(cover.rates) if rate > 0]
+        cover = _best(self._candidates(rest, declared, load.network), max(0.0, excess - spared))
+        listed = enumerate(cover.rates)
+        drops = [d for i, (c, rate) in listed if rate > 0 for d in c.drops(rate, self._seed * SEEDS + i)]
         saved = spared + cover.saved
         short = excess - saved
         lost = cover.lost + sum(declared[name].loss(1.0) for name in gone)
@@ -120,33 +129,38 @@ class WindowShedding:
         """For each set of queries that a drop can serve the one that saves most. `whole` is the network with those that
         were shut down: a drop must be allowed before them too."""
         running = {q.name for q in load.network.queries}
+        self._valuing = group_valuing(whole)
         best: dict[frozenset[str], Candidate] = {}
-        for location in _places(load):
-            found = reach(whole, location)
-            if found.why is not None:
-                continue
-            found = replace(found, needs=tuple(n for n in found.needs if n.query in running))
-            made = self._candidate(load, location, found, declared)
+        reached = [(at, found) for at in places(load.network) if (found := reach(whole, at)).why is None]
+        reached = [(at, replace(f, needs=tuple(n for n in f.needs if n.query in running))) for at, f in reached]
+        for each in (*(alone(at, found) for at, found in reached), *linked(reached)):
+            made = self._candidate(load, each, declared)
             known = None if made is None else best.get(made.queries)
             if made is not None and (known is None or made.saved(made.most) > known.saved(known.most)):
                 best[made.queries] = made
         return sorted(best.values(), key=lambda c: (len(c.queries), sorted(c.queries)))
 
-    def _candidate(
-        self, load: LoadModel, location: Location, found: Reach, declared: Mapping[str, QoS]
-    ) -> Candidate | None:
+    def _may(self, query: str, declared: QoS) -> bool:
+        if self._whose == EVERY:
+            return True
+        return query in self._valuing or (self._whose == BOUNDED and declared.max_gap is not None)
+
+    def _candidate(self, load: LoadModel, each: Together, declared: Mapping[str, QoS]) -> Candidate | None:
+        found, standing = each.found, [place.location for place in each.places]
         mine = [declared[n.query] for n in found.needs]
-        if any(q.answer == "estimate" or (q.max_gap is None and self._bounded_alone) for q in mine):
+        if any(q.answer == "estimate" or not self._may(n.query, q) for n, q in zip(found.needs, mine, strict=True)):
             return None
         grid = common(found.needs)
         batch = grid.batch([bears(n, q) for n, q in zip(found.needs, mine, strict=True)])
         if batch < 1:
             return None
         most = min(batch / (batch + _kept(n, grid)) for n in found.needs)
-        gain = savings(load, location, found, grid, batch)
-        charge = load.drop_s * load.rate(location)
+        gain = savings(load, standing, found, grid, batch)
+        charge = load.drop_s * sum(map(load.rate, standing))
         names = frozenset(n.query for n in found.needs)
-        made = Candidate(location, found.keys, grid, batch, gain, charge, most, names, found.rows)
+        groups = groups_at(load, standing[0], found) if len(standing) == 1 else None
+        losses = tuple(q.loss for q in mine) if groups is None else (groups.loss(most),)
+        made = Candidate(each.places, grid, batch, gain, charge, most, names, losses, groups, found.rows)
         return made if made.saved(most) > 0 else None
 
 
@@ -167,26 +181,17 @@ def _kept(needs: Needs, grid: Grid) -> int:
     return 1 + -(-(size_of(needs.top) + 1) // grid.slide) if needs.swallows else 1
 
 
-def _places(load: LoadModel) -> Iterator[Location]:
-    for node in load.nodes:
-        if isinstance(node, Source):
-            yield Location(node)
-        for consumer, i in load.takers.get(node, ()):
-            if isinstance(node, Source) or isinstance(consumer, WindowAggregate):
-                yield Location(node, consumer, i)
-
-
-def _best(candidates: Sequence[Candidate], declared: Mapping[str, QoS], excess: float) -> Cover:
+def _best(candidates: Sequence[Candidate], excess: float) -> Cover:
     """The cover that loses least: beginning with a drop for each query alone, drops for several take the place of
     theirs where that is better."""
     chosen: list[Candidate] = []
-    cover = _spread((), declared, excess)
+    cover = _spread((), excess)
     for each in candidates:
         apart = [c for c in chosen if not c.queries & each.queries]
         taken = [c for c in chosen if c.queries & each.queries]
         if any(not c.queries <= each.queries for c in taken):
             continue
-        found = _spread([*apart, each], declared, excess)
+        found = _spread([*apart, each], excess)
         if _better(found, cover, excess):
             chosen, cover = [*apart, each], found
     return cover
@@ -199,10 +204,10 @@ def _better(new: Cover, old: Cover, excess: float) -> bool:
     return new.lost < old.lost - 1e-9
 
 
-def _spread(chosen: Sequence[Candidate], declared: Mapping[str, QoS], excess: float) -> Cover:
+def _spread(chosen: Sequence[Candidate], excess: float) -> Cover:
     """The p of each drop by which `excess` is saved at the least loss: pieces of straight loss, cheapest first."""
     rates = dict.fromkeys(range(len(chosen)), 0.0)
-    pieces = sorted(piece for i, c in enumerate(chosen) for piece in _pieces(i, c, declared))
+    pieces = sorted(piece for i, c in enumerate(chosen) for piece in _pieces(i, c))
     missing = excess
     for _, i, low, high in pieces:
         if missing <= 0:
@@ -212,13 +217,13 @@ def _spread(chosen: Sequence[Candidate], declared: Mapping[str, QoS], excess: fl
         rates[i] = min(high, low + wanted / candidate.gain)
         missing = excess - sum(c.saved(rates[j]) for j, c in enumerate(chosen))
     saved = sum(c.saved(rates[i]) for i, c in enumerate(chosen))
-    lost = sum(_lost(declared[q].loss, rates[i]) for i, c in enumerate(chosen) for q in c.queries)
+    lost = sum(_lost(graph, rates[i]) for i, c in enumerate(chosen) for graph in c.losses)
     return Cover(tuple((c, rates[i]) for i, c in enumerate(chosen)), saved, lost)
 
 
-def _pieces(i: int, candidate: Candidate, declared: Mapping[str, QoS]) -> Iterator[tuple[float, int, float, float]]:
+def _pieces(i: int, candidate: Candidate) -> Iterator[tuple[float, int, float, float]]:
     """(loss for a unit of gain, candidate, from p, to p)."""
-    graphs = [declared[q].loss for q in candidate.queries]
+    graphs = candidate.losses
     bends = sorted({1 - x for g in graphs for x, _ in g.points if 0 < 1 - x < candidate.most} | {0.0, candidate.most})
     for low, high in pairwise(bends):
         fall = sum(_lost(g, high) - _lost(g, low) for g in graphs) / (high - low)

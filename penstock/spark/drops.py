@@ -27,6 +27,7 @@ from penstock.plan.node import Node, walk
 from penstock.plan.nodes import Filter, Source
 from penstock.plan.running import Plan
 from penstock.plan.windows import BEGIN
+from penstock.spark import early
 from penstock.spark.catalyst import catalyst
 from penstock.spark.entries import Entry
 from penstock.spark.lanes.courier import BATCH_BITS, ROW_BITS, SPARK_BITS, SPLIT_BITS
@@ -57,7 +58,7 @@ def at_gate(staged: Staged, plan: Plan) -> tuple[tuple[GateDrop, ...], Plan]:
     for placed in plan.drops:
         if isinstance(placed[1], WindowDrop):
             mine.extend(_shut(staged, placed))
-            left.append((placed[0], replace(placed[1], shut=None)))
+            left.append((placed[0], replace(placed[1], shut=())))
             continue
         entries = _entries(staged, placed) if type(placed[1]) in NATIVE else ()
         if entries and NATIVE[type(placed[1])](placed[1], entries[0], len(staged.entries)) is not None:
@@ -81,11 +82,11 @@ def _entries(staged: Staged, placed: Placed) -> tuple[Entry, ...]:
 
 
 def _shut(staged: Staged, placed: Placed) -> list[GateDrop]:
-    """What the gate makes of a window drop: the batch that is being dropped, where one entry's rows come to it."""
+    """What the gate makes of a window drop: the batches that are being dropped, where one entry's rows come to it."""
     drop = placed[1]
-    if not isinstance(drop, WindowDrop) or drop.shut is None:
+    if not isinstance(drop, WindowDrop) or not drop.shut or not early.told_at_gate(placed[0].node, drop):
         return []
-    entries = _entries(staged, (placed[0], replace(drop, shut=None)))
+    entries = _entries(staged, (placed[0], replace(drop, shut=())))
     return [GateDrop(placed, entry) for entry in entries] if len(entries) == 1 else []
 
 
@@ -148,9 +149,8 @@ def _semantic(drop: Any, entry: Entry, width: int) -> Column | None:
 def _window(drop: Any, entry: Entry, width: int) -> Column:
     """The rows that no batch of windows that is being dropped takes for sure. One in `HEARTBEAT` goes on: lanes drop
     it, but see that time passes."""
-    tau, until = drop.shut
-    gone = (F.col("_ts") >= _by_entry(entry, width, tau, 1 << 62)) & (F.col("_ts") < F.lit([until])[0])
-    return ~gone | (F.hash(F.col("_seq")).bitwiseAND(F.lit(HEARTBEAT - 1)) == F.lit(0))
+    stays = ~early.shut(drop, entry) | (F.hash(F.col("_seq")).bitwiseAND(F.lit(HEARTBEAT - 1)) == F.lit(0))
+    return (F.col("_entry") != entry.number) | stays
 
 
 def _age(drop: Any, entry: Entry, width: int) -> Column:

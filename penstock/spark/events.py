@@ -143,6 +143,7 @@ def _snapshot(s: Snapshot, plans: Plans, before: Mapping[Node, OperatorStatistic
         "streams": [[t.name, t.rows, t.late_kept, t.late_dropped, t.waiting, t.progress, t.rate] for t in s.streams],
         "drops": [[str(d.location), d.reason, d.rows_in, d.dropped] for d in s.drops],
         "accounts": [asdict(a) | {"lost": a.lost} for a in s.accounts],
+        "overload": None if s.overload is None else asdict(s.overload),
         "store_bytes": s.store_bytes, "set_aside": dict(s.set_aside), "shut_down": list(s.shut_down),
     }  # fmt: skip
 

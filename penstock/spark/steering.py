@@ -20,11 +20,12 @@ from penstock.control.coming import Coming
 from penstock.control.gains import Gain
 from penstock.control.loop import Decision, Loop
 from penstock.errors import PenstockError, unknown
-from penstock.plan.drops import Drop, Location, WindowDrop
+from penstock.plan.drops import Drop, Location, Shut, WindowDrop
 from penstock.plan.running import Plan
 from penstock.settings import Settings
 from penstock.spark.counting import Totals, delays_of
 from penstock.spark.drops import Counted, Thinner, at_gate
+from penstock.spark.early import once
 from penstock.spark.events import AccountLog, EventLog
 from penstock.spark.filters import Ordered
 from penstock.spark.lanes.counters import location_of
@@ -83,8 +84,9 @@ class Steering:
         self._divided: dict[str, Divided] = {}
         self._file = _mode_file(checkpoint)
         self._changed = 0
-        self._shut: dict[Location, tuple[tuple[object, ...], tuple[int, int]]] = {}
+        self._shut: dict[Location, tuple[tuple[object, ...], tuple[Shut, ...]]] = {}
         self._latest = Snapshot(0, 0.0)
+        self._warned = False
         self.skew_us = 0
         self.mode = mode
 
@@ -125,7 +127,7 @@ class Steering:
         """Goes on with the plan of the last batch before a restart."""
         if written:
             plan = self.plans.read(written)
-            open_ = ((at, replace(d, shut=None) if isinstance(d, WindowDrop) else d) for at, d in plan.drops)
+            open_ = ((at, replace(d, shut=()) if isinstance(d, WindowDrop) else d) for at, d in plan.drops)
             self.loop.plan = replace(plan, drops=tuple(open_))
             self.events.note("resumed", plan=self.loop.plan.number)
 
@@ -137,8 +139,8 @@ class Steering:
         return self.plans.written(plan if self.mode == "on" else replace(plan, drops=(), shut_down=()))
 
     def _shutting(self, location: Location, drop: Drop) -> Drop:
-        """`drop` with what is known of the batch of windows that it drops."""
-        before, shut = self._shut.get(location, (None, None))
+        """`drop` with what is known of the batches of windows that it drops."""
+        before, shut = self._shut.get(location, (None, ()))
         return replace(drop, shut=shut) if isinstance(drop, WindowDrop) and before == drop.grid else drop
 
     def divided(self, written: str) -> Divided:
@@ -172,21 +174,27 @@ class Steering:
         gate_s = done.seconds.get("gate") if read else None
         snapshot = replace(snapshot, profiles=self.ordering.measured(done.attempts, self.plans, gate_s))
         snapshot = self.loop.accounted(snapshot)
+        self._warn(snapshot)
         self._latest = snapshot
         self.events.snapshot(snapshot, self.mode, divided.plan)
         self.accounts.snapshot(snapshot, self.mode)
         self._step(snapshot, (read or self.timely) and self.mode != "off")
         return snapshot
 
+    def _warn(self, snapshot: Snapshot) -> None:
+        """Says once that the machine is overloaded, where nobody will do something about it."""
+        why = None if snapshot.overload is None else snapshot.overload.why
+        if why and not self.timely and not self._warned:
+            self._warned = True
+            self.say(f"overloaded: {why}; a query WITH (delay = '2 seconds') is answered in time, by shedding load")
+
     def _hear(self, plan: Plan, attempts: Sequence[Attempt]) -> None:
-        """Remembers which windows the lanes are dropping; where several lanes drop at one place, nothing is known."""
-        self._shut = {}
-        drops = {at: d.grid for at, d in plan.drops if isinstance(d, WindowDrop)}
-        told = [(location_of(named, self.plans), (tau, until))
-                for a in attempts for *named, tau, until in a.counters["shut"]]  # fmt: skip
-        for location, shut in told:
-            if location in drops and sum(at == location for at, _ in told) == 1:
-                self._shut[location] = drops[location], shut
+        """Remembers which windows the lanes are dropping; of a group that several lanes drop, nothing is known."""
+        told: dict[Location, list[Shut]] = {}
+        for named, batches in ((named, batches) for a in attempts for *named, batches in a.counters["shut"]):
+            told.setdefault(location_of(named, self.plans), []).extend(Shut(*b) for b in batches)
+        grids = {at: d.grid for at, d in plan.drops if isinstance(d, WindowDrop)}
+        self._shut = {at: (grids[at], once(batches)) for at, batches in told.items() if at in grids}
 
     def _step(self, snapshot: Snapshot, asked: bool) -> None:
         """Batches without rows say nothing about load, and the loop does not hear of them."""

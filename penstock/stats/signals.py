@@ -1,5 +1,8 @@
 """Is the processor overloaded? The practical signals of Tatbul 3.3.2, for where costs and capacities are not known.
 
+Controllers go by the measured load, which says how much must go; the signals say whether that is so, also of a run that
+no controller watches. They are in every snapshot, in the event log and among the metrics.
+
 In this order: a processor that is not busy is not overloaded. Queues that grow all the time say that it is, but for one
 case: an operator of several inputs waits for the slower one, and the queue before the faster one grows however much
 time there is; such an operator counts only where all its queues grow. Growing latencies alone are a weak sign, since
@@ -8,12 +11,13 @@ windows and joins hold results back.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from penstock.plan.node import Node
+from penstock.stats.snapshot import Overload, Snapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +42,18 @@ class Signals:
     periods: int = 4
     busy: float = 0.95
     _looks: deque[Look] = field(default_factory=deque)
+    _before: Snapshot | None = None
+
+    def given(self, snapshot: Snapshot) -> Snapshot:
+        """`snapshot` with what the period that it ends says; to be asked once for each."""
+        batch, before = snapshot.batch, self._before
+        if batch is not None and batch.took_s is None:
+            return snapshot
+        self._before = snapshot
+        if before is None or snapshot.now_s <= before.now_s:
+            return snapshot
+        look = _look(before, snapshot)
+        return replace(snapshot, overload=Overload(look.used, self.overloaded(look)))
 
     def overloaded(self, look: Look) -> str | None:
         """Why the processor is overloaded; None where nothing says so."""
@@ -61,6 +77,21 @@ class Signals:
         counted = [at for at in latest if at not in blocked]
         totals = [float(sum(each.queued.get(at, 0) for at in counted)) for each in self._looks]
         return _rising(totals)
+
+
+def _look(before: Snapshot, now: Snapshot) -> Look:
+    """What is seen of the period between two snapshots. A pipeline works on one batch at a time, and has no queues
+    between batches; how long it took is counted by the clock on the wall."""
+    spent = sum(o.busy_s for o in now.operators) - sum(o.busy_s for o in before.operators)
+    if now.batch is not None:
+        spent = now.batch.whole_s
+    queued: Counter[tuple[Node, int]] = Counter()
+    for o in now.operators:
+        queued.update({(o.node, i): waiting for i, waiting in enumerate(o.waits)})
+    delays = now.batch.delays if now.batch is not None else ()
+    results = sum(d.results for d in delays)
+    latency_s = sum(d.mean_s * d.results for d in delays) / results if results else None
+    return Look(spent / (now.now_s - before.now_s), queued, latency_s)
 
 
 def _inputs(node: Node, queued: Mapping[tuple[Node, int], int]) -> set[tuple[Node, int]]:

@@ -25,6 +25,8 @@ class OperatorStatistics:
     busy_s: float
     queued: int
     state_bytes: int
+    waits: tuple[int, ...] = ()
+    """Of `queued`, the elements before each input, where that is known."""
 
     @property
     def cost_s(self) -> float | None:
@@ -98,6 +100,15 @@ class FilterProfile:
 
 
 @dataclass(frozen=True, slots=True)
+class Overload:
+    """What the practical signals say of a period (see `penstock.stats.signals`): `used`, the share of it in which the
+    network was at work, and why it is overloaded; None where nothing says so."""
+
+    used: float
+    why: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Snapshot:
     """Snapshot `number`, taken at `now_s` of the lane's clock."""
 
@@ -122,5 +133,7 @@ class Snapshot:
     """What each query was given so far."""
     accounts: tuple[QueryAccount, ...] = ()
     """For each query, what it got and lost in the period that the snapshot ends."""
+    overload: Overload | None = None
+    """Whether the network is overloaded, whatever its costs are said to be; None where no period has passed."""
     profiles: tuple[FilterProfile, ...] = ()
     """What was measured of filters since the snapshot before; of one operator as many as lanes run it."""

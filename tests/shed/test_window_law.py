@@ -15,6 +15,8 @@ from penstock.lane.lanes import Lanes
 from penstock.lane.reference import Element
 from penstock.lane.runtime import Lane
 from penstock.lane.session import Job, Session, cuts, run
+from penstock.operators.drops import window_kernel as kernel
+from penstock.operators.drops.window_decider import Decider
 from penstock.plan.drops import Location, Placed
 from penstock.plan.nodes import Source, WindowAggregate
 from penstock.plan.running import Plan, SetDrops
@@ -25,8 +27,21 @@ MANY = int(os.environ.get("PENSTOCK_LAW_CASES", "10000"))
 _LAW = settings(max_examples=CASES, deadline=None, suppress_health_check=list(HealthCheck))
 
 
+def deciders(engine: Lane | Lanes) -> list[Decider]:
+    lanes = [engine] if isinstance(engine, Lane) else engine._all()
+    return [d for lane in lanes for d in lane._valves.windows._deciders.values()]
+
+
+def evenly(decider: Decider) -> bool:
+    """True where the coins came up with p: in each block of a group's batches but for one."""
+    tossed, came_up = (int(n) for n in decider.counters[[kernel.TOSSED, kernel.HIT]])
+    blocks = tossed / kernel.BLOCK + 2 * len(decider._names)
+    return abs(came_up - decider.drop.rate * tossed) <= blocks + 1e-6 * tossed
+
+
 def under(case: Case, schedule: Sequence[tuple[Placed, ...]], size: int | None, lanes: int) -> dict[str, list[Element]]:
-    """What is delivered under one plan after another, one a batch."""
+    """What is delivered under one plan after another, one a batch. Where the plan stays, the share of the batches that
+    are to go is p's, at every drop."""
     network = case.network
     engine = Lane(network, optimized=False) if lanes == 1 else Lanes(network, lanes, optimized=False)
     session = Session(Job(network, network.streams, (), case.given, size), engine)
@@ -38,6 +53,8 @@ def under(case: Case, schedule: Sequence[tuple[Placed, ...]], size: int | None, 
     session.end()
     for drop in engine.snapshot().drops:
         assert drop.rows_in == drop.kept + drop.dropped
+    if len(schedule) == 1:
+        assert all(map(evenly, deciders(engine)))
     return session.outcome.elements
 
 

@@ -122,8 +122,8 @@ def test_the_place_is_the_earliest_where_it_saves_most() -> None:
         assert len(shed.drops) == 1
         found = reach(load.network, Location(S))
         grid = common(found.needs)
-        gain = savings(load, Location(S), found, grid, 10)
-        late = savings(load, Location(aggregate.input, aggregate, 0), found, grid, 10)
+        gain = savings(load, [Location(S)], found, grid, 10)
+        late = savings(load, [Location(aggregate.input, aggregate, 0)], found, grid, 10)
         assert gain > late if at is S else gain == late
         assert isinstance(aggregate.window, SlideRange)
 

@@ -26,6 +26,7 @@ class LaneCounters:
     def __init__(self, staged: Staged, fragment: int, plans: Plans) -> None:
         inside = frozenset(walk(*staged.roots_of(fragment)))
         self._places = {inner: plans.place(node) for node, inner in staged.inner.items() if inner in inside}
+        self._leaves = {leaf: plans.place(node) for node, leaf in staged.leaves.items()}
         self._seen: dict[Any, tuple[float, ...]] = {}
         self._histograms: dict[Watched, Histogram] = {}
 
@@ -46,7 +47,7 @@ class LaneCounters:
         return {
             "operators": operators,
             "drops": dropped,
-            "shut": [[*self._named(at), tau, until] for at, tau, until in lane.shut() if at.node in self._places],
+            "shut": [[*self._named(at), batches] for at, batches in lane.shut() if at.node in self._places],
             "store_bytes": looked.store_bytes,
             "profiles": self._profiles(lane),
             "values": self._values(looked.values),
@@ -91,7 +92,7 @@ class LaneCounters:
 
     def _named(self, location: Location) -> list[Any]:
         consumer: Node | None = location.consumer
-        node = self._places.get(location.node, -1)
+        node = self._places.get(location.node, self._leaves.get(location.node, -1))
         return [node, -1 if consumer is None else self._places[consumer], location.input, location.query]
 
 
