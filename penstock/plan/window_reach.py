@@ -20,6 +20,7 @@ from penstock.plan.functions import can_raise
 from penstock.plan.network import Network
 from penstock.plan.node import Kind, Node, walk
 from penstock.plan.nodes import Delay, Filter, IStream, Join, Map, Source, Union, Window, WindowAggregate
+from penstock.plan.stores import WHY, in_one_store
 from penstock.plan.windows import Range, SlideRange, SlideRows
 
 MOST_WAYS: Final = 64
@@ -130,6 +131,8 @@ def reach(network: Network, location: Location) -> Reach:
     if len(ways) > MOST_WAYS:
         return Reach(why="there are too many ways to results")
     whys = [why for way in ways if (why := _why_not(way)) is not None]
+    if isinstance(location.consumer, Window) and location.consumer in in_one_store(network.nodes()):
+        whys = [f"{location.consumer.label}: {WHY}"]
     if len({_counted(way) for way in ways}) > 1 and not whys:
         whys = ["some windows below are over time and some over rows"]
     past = [a.label for way in ways for a in way.aggregates if _passed_by(a, location)]

@@ -7,6 +7,7 @@ operator and input, and why not. What may not stand before an operator stands be
 |---|---|---|
 | filter, pipelined filters, map, union, delay, join, read | yes | they make of fewer tuples fewer |
 | `[Range]`, `[Range Slide]`, unbounded window | yes | a tuple comes and goes by its own timestamp |
+| one of several windows over a stream | before all, or behind it | their rows lie in one store |
 | a window over an attribute | behind it | the largest value seen says where the window stands |
 | `[Rows N]`, partitioned or not | behind it | there the window has counted what is dropped: its placeholder |
 | aggregate | behind it | from fewer tuples it makes another result; before a sliding one, window drops |
@@ -50,6 +51,7 @@ from penstock.plan.nodes import (
     Window,
     WindowAggregate,
 )
+from penstock.plan.stores import WHY, in_one_store
 from penstock.plan.windows import Range, Rows, SlideRows
 from penstock.stats.load import takers
 
@@ -138,6 +140,7 @@ class Allowed:
     protected: dict[str, str]
     _out: dict[Node, str | None]
     _entering: frozenset[Node]
+    _stored: frozenset[Node]
 
     @classmethod
     def of(cls, network: Network, protected: dict[str, str] | None = None) -> Allowed:
@@ -147,7 +150,7 @@ class Allowed:
             taps.setdefault(query.root, []).append(query.name)
         nodes = network.nodes()
         arcs = takers(nodes)
-        allowed = cls(network, protected or {}, {}, _entering(nodes))
+        allowed = cls(network, protected or {}, {}, _entering(nodes), in_one_store(nodes))
         for node in reversed(nodes):
             ways = [allowed._arc(consumer, i) for consumer, i in arcs.get(node, ())]
             ways += [allowed.protected.get(name) for name in taps.get(node, ())]
@@ -168,6 +171,8 @@ class Allowed:
             return self.protected.get(location.query)
         if location.consumer is None:
             return self._out[location.node]
+        if location.consumer in self._stored:
+            return f"{location.consumer.label}: {WHY}"
         return self._arc(location.consumer, location.input)
 
 

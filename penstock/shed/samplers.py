@@ -6,7 +6,7 @@ less. Theorem 1: of all placements with the same effective rates this one needs 
 
 A drop behind a stream itself spares everybody before it fans out; where streams are united, each is brought to the rate
 of what is below the union before it. Relations are not sampled: their elements must leave as they came, so the last
-place is before the window, and before weights are read.
+place is before the window, and before weights are read; before all windows over a stream, where it has several.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from penstock.plan.expressions import Call
 from penstock.plan.expressions import walk as expressions
 from penstock.plan.node import Kind, Node
 from penstock.plan.nodes import Delay, Filter, Map, Read, Source, Union
+from penstock.plan.stores import in_one_store
 from penstock.shed.locations import branches
 from penstock.shed.mapped import SEEDS
 from penstock.stats.load import LoadModel
@@ -53,6 +54,7 @@ def samplers(load: LoadModel, rates: Mapping[str, float], seed: int = 0) -> tupl
     [('stream s', 0.8), ('delay 100000 us a tuple -> delay 200000 us a tuple', 0.625)]
     """
     wanted, arcs = rates_below(load, rates), branches(load)
+    stored = in_one_store(load.nodes)
     drops: list[Placed] = []
 
     def put(location: Location, comes: float) -> None:
@@ -64,7 +66,8 @@ def samplers(load: LoadModel, rates: Mapping[str, float], seed: int = 0) -> tupl
             put(Location(node), 1.0)
         if len(arcs[node]) > 1:
             for arc in arcs[node]:
-                put(arc, wanted[Location(node)])
+                if arc.consumer not in stored:
+                    put(arc, wanted[Location(node)])
     return tuple(drops)
 
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from penstock.plan.drops import Location, Placed, RandomDrop
 from penstock.plan.network import Network
 from penstock.plan.node import Node
+from penstock.plan.stores import in_one_store
 from penstock.stats.load import LoadModel
 
 
@@ -35,8 +36,9 @@ def costliest(
 
 
 def cuts(network: Network, running: Network) -> tuple[Placed, ...]:
-    """Drops of everything on the arcs into what only shut-down queries need."""
-    needed = frozenset(running.nodes())
+    """Drops of everything on the arcs into what only shut-down queries need; behind windows whose rows others have."""
+    stored = in_one_store(network.nodes())
+    needed = frozenset(running.nodes()) | stored
     taken: dict[Location, None] = {}
     for node in network.nodes():
         if node not in needed:
