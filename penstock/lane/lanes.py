@@ -14,13 +14,14 @@ from penstock.lane.sweep import Sweeper, Typed
 from penstock.operators.base import Context
 from penstock.operators.columns.dictionary import Dictionaries
 from penstock.operators.columns.train import Train, merge_trains
+from penstock.plan.drops import Location
 from penstock.plan.network import Network, Query
 from penstock.plan.node import Kind
 from penstock.plan.rewrites import optimize
 from penstock.plan.running import Plan
 from penstock.settings import Settings
 from penstock.stats.accounts import Delivered
-from penstock.stats.snapshot import FilterProfile, QueueStatistics, Snapshot, StreamStatistics
+from penstock.stats.snapshot import DropStatistics, FilterProfile, QueueStatistics, Snapshot, StreamStatistics
 
 
 @dataclass(slots=True)
@@ -132,7 +133,8 @@ class Lanes:
 
     def snapshot(self, streams: Iterable[StreamStatistics] = ()) -> Snapshot:
         """What was counted so far, over all lanes."""
-        parts = [lane.snapshot() for lane in self._all()]
+        looked = [[lane.snapshot() for lane in running.lanes] for running in self._fragments]
+        parts = list(chain.from_iterable(looked))
         aside: dict[str, int] = {}
         for function, rows in chain.from_iterable(p.set_aside for p in parts):
             aside[function] = aside.get(function, 0) + rows
@@ -146,7 +148,7 @@ class Lanes:
             ),
             store_bytes=sum(p.store_bytes for p in parts),
             set_aside=tuple(sorted(aside.items())),
-            drops=tuple(chain.from_iterable(p.drops for p in parts)),
+            drops=_drops(looked),
             shut_down=tuple(dict.fromkeys(chain.from_iterable(p.shut_down for p in parts))),
             values=tuple(chain.from_iterable(p.values for p in parts)),
             delivered=self._delivered(parts),
@@ -159,3 +161,16 @@ class Lanes:
             if each.query in self._queries:
                 found[each.query] = found[each.query] + each if each.query in found else each
         return tuple(found.values())
+
+
+def _drops(looked: Iterable[Iterable[Snapshot]]) -> tuple[DropStatistics, ...]:
+    """What all drops did, from what the lanes of each fragment say. One before several fragments meets the same rows in
+    each, and counts in the one that gets most."""
+    found: dict[tuple[Location, str], tuple[int, int]] = {}
+    for lanes in looked:
+        mine: dict[tuple[Location, str], tuple[int, int]] = {}
+        for d in chain.from_iterable(s.drops for s in lanes):
+            came, went = mine.get((d.location, d.reason), (0, 0))
+            mine[d.location, d.reason] = came + d.rows_in, went + d.dropped
+        found |= {key: max(counts, found.get(key, (0, 0))) for key, counts in mine.items()}
+    return tuple(DropStatistics(*key, *counts) for key, counts in found.items())
