@@ -89,6 +89,7 @@ class WindowShedding:
         self._seed = seed
         self._whose = whose
         self._shuts = shuts
+        self._valuing: frozenset[str] = frozenset()
 
     def patient(self) -> WindowShedding:
         """The same for who shuts queries down himself, when the excess stays too large for long."""
@@ -99,6 +100,9 @@ class WindowShedding:
         if excess <= 0 or load.load() <= 0:
             return Shedding()
         declared = {q.name: qos(q) for q in plan.network.queries}
+        self._valuing = group_valuing(load.network)
+        if not any(self._may(name, each) for name, each in declared.items()):
+            return Shedding(shortfall=excess)
         gone: tuple[str, ...] = ()
         made = self._without(load, declared, excess, gone)
         while made.shortfall > ENOUGH * excess and self._shuts:
@@ -129,7 +133,6 @@ class WindowShedding:
         """For each set of queries that a drop can serve the one that saves most. `whole` is the network with those that
         were shut down: a drop must be allowed before them too."""
         running = {q.name for q in load.network.queries}
-        self._valuing = group_valuing(whole)
         best: dict[frozenset[str], Candidate] = {}
         reached = [(at, found) for at in places(load.network) if (found := reach(whole, at)).why is None]
         reached = [(at, replace(f, needs=tuple(n for n in f.needs if n.query in running))) for at, f in reached]
