@@ -50,7 +50,8 @@ def delivered(result: Result, query: str, column: str) -> dict[object, float]:
 def test_groups_that_are_worth_least_go_and_the_others_are_exact(policy: str, lanes: int) -> None:
     result = evaluate(SCRIPT, GIVEN, shed={"policy": policy, "excess": 0.4}, batches=[700, 90], lanes=lanes, seed=2)
     for query in result.queries:
-        assert all(count <= net(EXACT[query]).get(key, 0) for key, count in net(result[query]).items())
+        whole = net(EXACT[query])
+        assert all(count <= whole.get(key, 0) for key, count in net(result[query]).items())
     letters, numbers = delivered(result, "q", "k"), delivered(result, "r", "n")
     assert letters["a"] > 0.95
     assert max(letters["c"], letters["d"], letters[None]) < 0.6
@@ -103,7 +104,7 @@ def test_the_loss_function_and_the_rates_agree() -> None:
 
 @given(st.lists(st.lists(st.sampled_from((0.0, 0.5, 1.0)), min_size=2, max_size=2), min_size=1, max_size=4),
        st.sampled_from((1, 13, 60, None)), st.sampled_from((1, 2, 3)), st.integers(0, 99))  # fmt: skip
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_whatever_classes_go_while_plans_change_results_are_exact(
     schedule: list[list[float]], size: int | None, lanes: int, seed: int
 ) -> None:
