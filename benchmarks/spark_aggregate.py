@@ -28,12 +28,12 @@ CREATE QUERY q AS SELECT k, count(*) AS c, sum(n) AS total, avg(v) AS mean
 
 def figures(spark: SparkSession, folder: Path, full: bool, seed: int) -> Iterator[Figure]:
     """Rows a second of both systems and their ratio, for each kind of window."""
-    rows = 20_000_000 if full else 10_000_000
+    rows = 20_000_000
     batch = FILES_A_BATCH * ROWS_A_FILE
     files = write_files(folder / "aggregate", _columns(rows, seed), ROWS_A_FILE)
     for name, size, bar in CASES:
         mine, others, columns = [], [], ("_timestamp", "k", "c", "total", "mean")
-        for turn in range(3 if full else 1):
+        for turn in range(5 if full else 3):
             place = folder / f"aggregate-{size}-{turn}"
             script = SCRIPT.format(files=files, out=place / "out", size=size, batch=FILES_A_BATCH)
             ran = penstock(script, place / "ck")

@@ -59,8 +59,9 @@ class PaneChoice:
 
     def learn(self, rows: int, crossed: int, made: bool, work: DataFrame | None = None) -> None:
         """Hears of a batch of rows: how many came in, how many crossed, and by which frame."""
-        if self._one is not None and work is not None:
+        if made and self._one is not None and work is not None:
             self._one.ran(work)
+            self._one = None
         self._rows = rows
         self._resting = max(0, self._resting - 1)
         if made and crossed > WORTH * rows and self._settings.pane_rows:

@@ -3,7 +3,7 @@
 Exactness: integers and decimals are summed in two halves that 64 bits hold; sums of doubles and moments are what
 Catalyst makes of them, within the law's 1e-9, and a row so large that squares or sums could overflow is a pane of its
 own. Late rows are stamped with the progress, or counted and left out, as the stream says. Malformed rows pass as they
-are: what is kept of them are grouping keys, which are empty in all other rows.
+are: what is kept of them is a text to group by, which is empty in all other rows.
 
 Speed: what is grouped by are numbers and texts that are not NULL in ordinary rows, so that Catalyst's fast hash map
 takes them; all that follows from the keys (the lane, the entry) is computed once a pane.
@@ -32,9 +32,10 @@ from penstock.spark.stages import Staged
 LARGE: Final = 1e150
 """The square of a larger number may overflow, and so may sums of them."""
 LOW: Final = (1 << 32) - 1
-ODD: Final = ("_odd", "_reason", "_raw")
-"""Grouping keys by which a row is apart from others, empty in ordinary rows: of a large number its place; of a
-malformed row source, offset and stream, the reason and the text."""
+LETTER_FIELDS: Final = ("_stream", "_reason", "_raw", "_source", "_offset")
+NUMBERS: Final = ("_source", "_offset")
+NONE: Final = "-"
+"""What stands for NULL where a malformed row is put in one text."""
 
 
 class PaneGate:
@@ -111,11 +112,9 @@ class _Maker:
         number, where = F.lit(self._panes.entry.number), F.col("_lane") if lane is None else lane
         heads = [number.alias("_entry"), where.alias("_lane")]
         if self._dead:
-            place = F.split(F.col("_odd"), " ", 3)
-            dead = F.size(place) == 3
-            source, offset = (F.nullif(place[i], F.lit("")).cast("bigint") for i in (0, 1))
-            place_of = {"_stream": place[2], "_reason": F.col("_reason"), "_raw": F.col("_raw"), "_source": source}
-            letter = F.struct(*(c.alias(n) for n, c in {**place_of, "_offset": offset}.items()))
+            parts = F.split(F.col("_odd"), " ")
+            dead = F.size(parts) == len(LETTER_FIELDS)
+            letter = F.struct(*(_unpacked(parts[i], n).alias(n) for i, n in enumerate(LETTER_FIELDS)))
             cases = {"_entry": (F.lit(DEAD), number), "_lane": (F.lit(0), where), LETTER: (letter, F.lit(None))}
             heads = [F.when(dead, a).otherwise(b).alias(n) for n, (a, b) in cases.items()]
         names = ["_arrival", *(self._out(f.name) for f in self._panes.entry.leaf.schema if f.name != "void")]
@@ -131,15 +130,14 @@ class _Maker:
         return lane_of(replace(self._panes.entry, inlet=replace(self._panes.entry.inlet, route=tuple(keys))), staged)
 
     def _odd(self, counted: Column | None) -> Iterator[Column]:
-        """The keys that part odd rows from others, where there may be such."""
-        found = [(F.col("_entry") == DEAD, _place_of_letter())] if self._dead else []
+        """The key that parts odd rows from others, where there may be such: of a large number its place, of a malformed
+        row what is kept of it; an empty text for ordinary rows."""
+        found = [(F.col("_entry") == DEAD, F.concat_ws(" ", *map(_packed, LETTER_FIELDS)))] if self._dead else []
         if (large := self._large()) is not None:
             found.append((large if counted is None else large & counted, F.col("_seq").cast("string")))
         if found:
             cases = reduce(lambda rest, case: F.when(case[0], case[1]).otherwise(rest), reversed(found), F.lit(""))
             yield cases.alias("_odd")
-        for name in ODD[1:] if self._dead else ():
-            yield F.when(F.col("_entry") == DEAD, F.col(f"{LETTER}.{name}")).otherwise("").alias(name)
 
     def _large(self) -> Column | None:
         """True for a row that must not be added to others in doubles."""
@@ -159,10 +157,16 @@ class _Maker:
             yield column.alias(self._out(f"p{number}.{j}"))
 
 
-def _place_of_letter() -> Column:
-    """Source, offset and stream of a malformed row, in one text."""
-    numbers = [F.coalesce(F.col(f"{LETTER}.{n}").cast("string"), F.lit("")) for n in ("_source", "_offset")]
-    return F.concat(numbers[0], F.lit(" "), numbers[1], F.lit(" "), F.col(f"{LETTER}._stream"))
+def _packed(field: str) -> Column:
+    """A field of a malformed row as a text without blanks."""
+    kept = F.col(f"{LETTER}.{field}")
+    return F.coalesce(kept.cast("string") if field in NUMBERS else F.base64(kept.cast("binary")), F.lit(NONE))
+
+
+def _unpacked(text: Column, field: str) -> Column:
+    """The inverse of `_packed`."""
+    kept = F.nullif(text, F.lit(NONE))
+    return kept.cast("bigint") if field in NUMBERS else F.unbase64(kept).cast("string")
 
 
 def _passed(panes: Panes) -> Iterator[Column]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import re
 import signal
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +19,7 @@ from penstock.cql import compile_script
 from penstock.errors import PenstockError
 from penstock.spark.recovery import beginning
 from penstock.spark.state.checkpoint import Checkpoint
+from penstock.testing import evaluate
 from tests.spark.runs import run
 
 SCRIPT = """
@@ -80,6 +83,26 @@ def test_the_flags_of_recovery(folder: Path) -> None:
     assert counts(folder) == [(k, 2) for k in range(5)]
 
 
+def test_what_is_due_at_boundaries_comes_in_a_run_as_in_the_reference(folder: Path) -> None:
+    query = "Rstream(SELECT k FROM s [Range 7 Seconds Slide 5 Seconds])"
+    declared = SCRIPT.partition("CREATE QUERY")[0]
+    script = f"{declared} CREATE QUERY due AS {query} INTO json OPTIONS (path = '{{at}}/due')".format(at=folder)
+    for second in (2, 9, 31):
+        feed(folder, second)
+    run(script, folder)
+    events = [("s", 1_767_225_600_000_000 + second * 1_000_000, {"k": k}) for second in (1, 2, 9, 31) for k in range(5)]
+    plain = f"CREATE STREAM s (k INT); CREATE QUERY due AS {query}"
+    expected = Counter((e.timestamp, e.values["k"]) for e in evaluate(plain, events, engine="reference")["due"])
+    lines = [json.loads(line) for f in (folder / "due").glob("*.json") for line in f.read_text("utf-8").splitlines()]
+    found = Counter((micros(row["_timestamp"]), row["k"]) for row in lines)
+    assert found == expected
+    assert len(expected) > 5
+
+
+def micros(text: str) -> int:
+    return round(dt.datetime.fromisoformat(text).timestamp() * 1_000_000)
+
+
 def test_on_another_number_of_cores_the_lanes_are_the_checkpoints(folder: Path) -> None:
     script = (folder / "app.cql").read_text("utf-8")
     first = Checkpoint(str(folder / "ck"), compile_script(script), lanes=3)
@@ -89,3 +112,14 @@ def test_on_another_number_of_cores_the_lanes_are_the_checkpoints(folder: Path) 
     run(script, folder)
     assert counts(folder) == [(k, 2) for k in range(5)]
     assert sorted(p.name for p in (folder / "ck" / "lanes").iterdir()) == ["0", "1", "2"]
+
+
+def test_filters_on_files_are_measured_and_ordered_in_a_run(folder: Path) -> None:
+    rows = "".join(json.dumps({"ts": "2026-01-01T00:00:03Z", "k": k % 7}) + "\n" for k in range(3000))
+    for number in range(3):
+        (folder / "in" / f"{number}9.json").write_text(rows, encoding="utf-8")
+    declared = SCRIPT.partition("CREATE QUERY")[0].replace("in')", "in', maxFilesPerTrigger = 1)")
+    query = "CREATE QUERY some AS SELECT k FROM s WHERE k > 1 AND k < 4 INTO json OPTIONS (path = '{at}/some')"
+    run((declared + query).format(at=folder), folder)
+    lines = [line for f in (folder / "some").glob("*.json") for line in f.read_text("utf-8").splitlines()]
+    assert len(lines) == 2 + 3 * sum(1 < k % 7 < 4 for k in range(3000))

@@ -25,6 +25,7 @@ CREATE QUERY relation_on_one_lane AS SELECT a.n, r.x FROM counts a, r;
 CREATE QUERY last_rows AS SELECT a.n, t.w FROM counts a, t [Rows 3];
 CREATE QUERY without AS SELECT count(j) AS n FROM s [Partition By k Rows 3] EXCEPT
   SELECT w FROM t [Range 7 Slide 1 Origin -1];
+CREATE QUERY at_boundaries AS Rstream(SELECT j, w FROM s [Range 9 Slide 5], t [Range 10] WHERE s.k = t.k);
 CREATE QUERY past_a_stage AS SELECT a.k, y.m FROM counts a,
   (SELECT n, count(*) AS m FROM counts GROUP BY n) y WHERE a.n = y.m;
 CREATE QUERY four_deep AS SELECT m, count(*) AS l FROM

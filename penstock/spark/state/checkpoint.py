@@ -28,7 +28,7 @@ from penstock.spark.state.inbox import Inbox
 from penstock.spark.state.lock import Lock
 from penstock.spark.state.records import Attempt, CommitRecord, Records, batch_of
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 CLEAN_EVERY: Final = 64
 """Batches between two looks for what may be deleted."""
 
