@@ -123,10 +123,17 @@ def note(bits: Array, passed: Array, i: int) -> None:
         bits[k] |= np.int64(not passed[k]) << i
 
 
-@njit(cache=True)
 def outside(mask: Array, start: int, stop: int) -> Array:
-    """The places that `mask` marks before `start` and from `stop` on."""
-    found, used = np.empty(len(mask), np.int64), 0
+    """The places that `mask` marks before `start` and from `stop` on. They are counted first: to make room for as many
+    as could be would take longer than to find them."""
+    count = np.count_nonzero(mask) - np.count_nonzero(mask[start:stop])
+    found: Array = _outside(mask, start, stop, np.empty(count + 1, np.int64))
+    return found
+
+
+@njit(cache=True)
+def _outside(mask: Array, start: int, stop: int, found: Array) -> Array:
+    used = 0
     for k in range(start):
         found[used] = k
         used += mask[k]
