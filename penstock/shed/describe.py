@@ -12,6 +12,7 @@ from penstock.plan.node import Node
 from penstock.plan.nodes import Aggregate, Source, WindowAggregate
 from penstock.plan.rewrites import optimize_node
 from penstock.shed.allowed import Allowed, places
+from penstock.shed.group_values import group_valuing
 from penstock.shed.lineage import lineage
 from penstock.shed.locations import branches, candidates
 from penstock.shed.mapped import protected
@@ -32,6 +33,10 @@ def allowed_drops(query: Query) -> Iterator[str]:
     semantic drops, by x: at stream s
     random drops: at Distinct -> d, not earlier: of equal rows a later one would stand for the first
         a drop there saves nothing of window [Range 1 Minute], map a, Distinct
+    >>> grouped = compile_script('CREATE STREAM s (a INT); CREATE QUERY g WITH (value = "a: 0..9 = 1") AS '
+    ...     'SELECT a, count(*) AS n FROM s [Range 1 Minute Slide 1 Minute] GROUP BY a')
+    >>> print(list(allowed_drops(grouped.queries[0]))[-2])
+    semantic drops, by a: whole groups, as windows, before the aggregate
     """
     query = Query(query.name, optimize_node(query.root), query.options)
     declared = qos(query)
@@ -72,6 +77,9 @@ def _random(query: Query) -> Iterator[str]:
 
 def _semantic(query: Query, declared: QoS) -> Iterator[str]:
     if declared.value is None:
+        return
+    if query.name in group_valuing(Network(queries=(query,))):
+        yield f"semantic drops, by {declared.value.column}: whole groups, as windows, before the aggregate"
         return
     having = lineage(query.root, declared.value.column)
     allowed = Allowed.of(Network(queries=(query,)))
