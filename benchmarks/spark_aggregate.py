@@ -10,8 +10,21 @@ import numpy as np
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from benchmarks.spark_common import BEGIN_US, Figure, figure, native, penstock, rate, read, same, write_files
+from benchmarks.spark_common import (
+    BEGIN_US,
+    LIMITS,
+    Figure,
+    figure,
+    in_session,
+    native,
+    penstock,
+    rate,
+    read,
+    same,
+    write_files,
+)
 
+__all__ = ["LIMITS", "figures"]
 KEYS: Final = 1000
 ROWS_A_SECOND: Final = 200_000
 ROWS_A_FILE: Final = 1_000_000
@@ -26,6 +39,7 @@ CREATE QUERY q AS SELECT k, count(*) AS c, sum(n) AS total, avg(v) AS mean
 """
 
 
+@in_session
 def figures(spark: SparkSession, folder: Path, full: bool, seed: int) -> Iterator[Figure]:
     """Rows a second of both systems and their ratio, for each kind of window."""
     rows = 20_000_000

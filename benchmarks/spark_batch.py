@@ -10,8 +10,21 @@ import numpy as np
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from benchmarks.spark_common import BEGIN_US, Figure, at_most, figure, native, penstock, read, same, write_files
+from benchmarks.spark_common import (
+    BEGIN_US,
+    LIMITS,
+    Figure,
+    at_most,
+    figure,
+    in_session,
+    native,
+    penstock,
+    read,
+    same,
+    write_files,
+)
 
+__all__ = ["LIMITS", "figures"]
 ROWS: Final = 10_000
 WARM: Final = 20
 KEYS: Final = 100
@@ -29,6 +42,7 @@ CREATE QUERY q AS SELECT ts, k, v FROM s WHERE n > 500 AND k < 50 INTO parquet O
 CASES: Final = (("windowed aggregate", WINDOWED, 200.0), ("stateless", STATELESS, 120.0))
 
 
+@in_session
 def figures(spark: SparkSession, folder: Path, full: bool, seed: int) -> Iterator[Figure]:
     """Both kinds against their bars, with native Structured Streaming's beside them."""
     batches = WARM + (200 if full else 40)
@@ -63,4 +77,3 @@ def _check(name: str, found: Path, expected: Path) -> None:
     columns = ("ts", "k", "v") if name == "stateless" else ("_timestamp", "k", "c", "total")
     mine, others = read(found, *columns), read(expected, *columns)
     same(mine, others)
-

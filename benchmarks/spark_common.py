@@ -1,7 +1,8 @@
 """What the benchmarks on Spark share: one session for both systems, generated files, runs that keep their figures.
 
 Penstock and native Structured Streaming run in one session, with the same settings, on the same files. What both
-deliver is compared before anything is timed; every query runs once on a part of the input to warm up.
+deliver is compared. Rates leave out the batches that warm up; ratios are of runs in turns (medians), or of runs after
+one of each that is not counted, since Java compiles for minutes.
 """
 
 from __future__ import annotations
@@ -29,6 +30,11 @@ from penstock.spark.batch import BatchReport
 from penstock.spark.run import Run, RunOptions
 from penstock.spark.session import open_session
 
+LIMITS: Final = (
+    "two cores, files in memory, one session with the same settings for both systems",
+    "rates are of the batches after the first ones: a process's start and the compilation of kernels are not in them",
+    "a batch's time is Spark's: from trigger to commit, the reading of files included",
+)
 CORES: Final = 2
 SHARED_MEMORY: Final = Path("/dev/shm")
 BEGIN_US: Final = 1_000_000_000
@@ -56,6 +62,17 @@ def session(folder: Path) -> Iterator[SparkSession]:
         yield spark
     finally:
         spark.stop()
+
+
+def in_session(measure: Callable[[SparkSession, Path, bool, int], Iterator[Figure]]) -> Callable[..., Iterator[Figure]]:
+    """Makes of a part's measurements in a session and a folder those of a part that runs alone, too."""
+
+    def figures(full: bool, seed: int) -> Iterator[Figure]:
+        with workplace() as folder, session(folder) as spark:
+            yield from measure(spark, folder, full, seed)
+
+    figures.__doc__ = measure.__doc__
+    return figures
 
 
 def write_files(folder: Path, columns: dict[str, Any], rows: int, first: int = 0) -> Path:

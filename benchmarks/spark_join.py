@@ -12,8 +12,21 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from benchmarks.spark_common import BEGIN_US, Figure, figure, native, penstock, rate, read, same, write_files
+from benchmarks.spark_common import (
+    BEGIN_US,
+    LIMITS,
+    Figure,
+    figure,
+    in_session,
+    native,
+    penstock,
+    rate,
+    read,
+    same,
+    write_files,
+)
 
+__all__ = ["LIMITS", "figures"]
 KEYS: Final = 100_000
 SPACING_US: Final = 10
 BATCH: Final = 200_000
@@ -34,11 +47,12 @@ CREATE QUERY q AS Istream(SELECT a.k AS k, a.id AS x, b.id AS y, c.id AS z
 """
 
 
+@in_session
 def figures(spark: SparkSession, folder: Path, full: bool, seed: int) -> Iterator[Figure]:
     """Events a second of both systems, their ratio, and the three-way join's rate."""
     events = 1_000_000
     files = _streams(folder / "join", "ab", events, BATCH, seed)
-    runs = [_two(spark, folder / f"join-run-{i}", files) for i in range(3 if full else 1)]
+    runs = [_two(spark, folder / f"join-run-{i}", files) for i in range(5 if full else 3)]
     mine, others = [r[0] for r in runs], [r[1] for r in runs]
     what = f"two-stream join, {events:,} events each"
     yield figure(what, mine, "events/s", None, "native's pairs", profile=runs[-1][2])

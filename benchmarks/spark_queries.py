@@ -11,8 +11,22 @@ from typing import Any, Final
 import numpy as np
 from pyspark.sql import DataFrame, SparkSession
 
-from benchmarks.spark_common import BEGIN_US, Figure, Ran, figure, finished, penstock, rate, read, same, write_files
+from benchmarks.spark_common import (
+    BEGIN_US,
+    LIMITS,
+    Figure,
+    Ran,
+    figure,
+    finished,
+    in_session,
+    penstock,
+    rate,
+    read,
+    same,
+    write_files,
+)
 
+__all__ = ["LIMITS", "figures"]
 QUERIES: Final = 100
 VALUES: Final = 10_000
 WARM: Final = 1
@@ -28,10 +42,13 @@ CREATE QUERY q{n} AS SELECT a, b, x, x * 2 + b AS y
 """A filter, a map, a filter, a map; about one row in a hundred passes."""
 
 
+@in_session
 def figures(spark: SparkSession, folder: Path, full: bool, seed: int) -> Iterator[Figure]:
     """Events a second of both, and their ratio."""
     batches, rows = (10, 500_000) if full else (4, 300_000)
     files = write_files(folder / "queries", _columns(batches * rows, seed + 1), rows)
+    _mine(folder / "warm", files)
+    _others(spark, folder / "n-warm", files, 4)
     ran = _mine(folder / "q", files)
     mine, rates = rate(ran.triggers, rows, WARM), {}
     for threads in (4, 1):

@@ -10,8 +10,9 @@ from typing import Final
 import numpy as np
 from pyspark.sql import SparkSession
 
-from benchmarks.spark_common import Figure, at_most, figure, penstock, read, write_files
+from benchmarks.spark_common import LIMITS, Figure, at_most, figure, in_session, penstock, read, write_files
 
+__all__ = ["LIMITS", "figures"]
 BATCH: Final = 10_000
 LARGE, SMALL = 1_000_000, 10_000
 SPACING_US: Final = 10
@@ -27,6 +28,7 @@ CREATE QUERY q AS Istream(SELECT a.id AS x, b.id AS y
 MATCHES: Final = "the number of pairs, by counting keys"
 
 
+@in_session
 def figures(spark: SparkSession, folder: Path, full: bool, seed: int) -> Iterator[Figure]:
     """The batch time with large windows against small ones, and the recovery of the large ones."""
     batches = 100 if full else 30
