@@ -7,7 +7,7 @@ import math
 import shutil
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -31,7 +31,7 @@ UNSHED_S: Final = 2.0
 Phase = tuple[float, float]
 """Seconds, and rows a second."""
 SCRIPT: Final = """CREATE STREAM calls (ts TIMESTAMP, grp INT, x DOUBLE, line STRING) TIMESTAMP BY ts
-    FROM replay OPTIONS (path = '{folder}/trace.parquet', arrivals = '{folder}/arrivals.txt');
+    FROM replay OPTIONS (path = '{folder}/trace.parquet', arrivals = '{folder}/arrivals.txt'{cap});
 CREATE RELATION owners (grp INT, owner STRING) FROM csv OPTIONS (path = '{folder}/owners.csv');
 CREATE QUERY scored {options} AS
     SELECT c.grp, o.owner, overload_score(c.x) AS score FROM calls [Now] AS c, owners AS o
@@ -42,8 +42,8 @@ CREATE QUERY scored {options} AS
 @dataclass(frozen=True, slots=True)
 class Seen:
     """A batch with rows: when it was done since the trace began, rows that came and that were kept, results, the 99th
-    percentile of their response times, how long it took, the processor time of all processes, and the rows that all
-    drops have dropped so far."""
+    percentile of their response times, how long it took, the processor time of all processes, the rows that all drops
+    have dropped so far, and the processor time of deciding what to drop."""
 
     at_s: float
     came: int
@@ -53,6 +53,7 @@ class Seen:
     took_s: float
     processor_s: float
     dropped: int = 0
+    control_s: float = 0.0
 
 
 def overload_score(x: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -85,22 +86,31 @@ def trace(folder: Path, phases: Sequence[Phase], seed: int = 0) -> int:
 
 def overloaded(
     folder: Path, phases: Sequence[Phase], delay_s: float | None, seen: Callable[[Seen], None],
-    extra_s: float = 3.0, seed: int = 0, master: str = "local[2]",
+    extra_s: float = 3.0, seed: int = 0, master: str = "local[2]", cap: int | None = None,
+    extra: Mapping[str, str] | None = None,
 ) -> list[Seen]:  # fmt: skip
-    """Runs the query over the phases and a little longer; every batch with rows. Without `delay_s` it is the same run,
-    in mode `off`: nothing is shed."""
-    from penstock.spark.run import Run, RunOptions
-
+    """Runs the query over the phases and `extra_s` longer; every batch with rows. Without `delay_s` it is the same run
+    in mode `off`: nothing is shed. `cap` is a static one, on tenths of a second of arrivals that a batch may take."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     trace(folder, phases, seed)
+    return resumed(folder, sum(s for s, _ in phases) + extra_s, delay_s, seen, master, cap, extra)
+
+
+def resumed(
+    folder: Path, whole_s: float, delay_s: float | None, seen: Callable[[Seen], None], master: str = "local[2]",
+    cap: int | None = None, extra: Mapping[str, str] | None = None,
+) -> list[Seen]:  # fmt: skip
+    """Goes on with the query for `whole_s` from its first batch, where an earlier run over `folder` has ended."""
+    from penstock.spark.run import Run, RunOptions
+
     _register()
     app = ps.App()
     options = f"WITH (delay = '{round((delay_s or UNSHED_S) * 1000)} ms')"
-    app.sql(SCRIPT.format(folder=folder, options=options))
+    capped = "" if cap is None else f", maxFilesPerTrigger = '{cap}'"
+    app.sql(SCRIPT.format(folder=folder, options=options, cap=capped))
     listed: list[Seen] = []
     began: list[float] = []
-    whole_s = sum(seconds for seconds, _ in phases) + extra_s
 
     def note(report: BatchReport) -> None:
         if report.source is None or report.snapshot is None or report.snapshot.batch is None:
@@ -113,7 +123,8 @@ def overloaded(
         listed.append(_seen(report, time.monotonic() - began[0]))
         seen(listed[-1])
 
-    running = Run(app.network, RunOptions(master, str(folder / "checkpoint"), mode="on" if delay_s else "off"), note)
+    mode = "on" if delay_s else "off"
+    running = Run(app.network, RunOptions(master, str(folder / "checkpoint"), mode=mode, extra=extra), note)
     running.go()
     return listed
 
@@ -134,7 +145,7 @@ def _seen(report: BatchReport, at_s: float) -> Seen:
     dropped = sum(d.dropped for d in report.snapshot.drops)
     results = report.rows_out.get("scored", 0)
     kept = report.rows_in - (GROUPS if report.batch == 0 else 0)
-    return Seen(at_s, batch.rows_in, kept, results, p99_s, batch.whole_s, batch.processor_s, dropped)
+    return Seen(at_s, batch.rows_in, kept, results, p99_s, batch.whole_s, batch.processor_s, dropped, batch.control_s)
 
 
 def adds_up(batches: Sequence[Seen]) -> bool:

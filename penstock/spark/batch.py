@@ -39,9 +39,9 @@ class BatchReport:
 
 @dataclass(slots=True)
 class Batch:
-    """The instants are the process's own, in seconds: `started` with the decision what to drop, `planned` once its plan
-    is durable, `ready` once its rows have left the gate, `begun` in the lanes, `worked` out of them, `done` once
-    delivered.
+    """The instants are the process's own, in seconds: `started` with the decision what to drop, `planned` once it has a
+    plan, `ready` once that is durable and its rows have left the gate, `begun` in the lanes, `worked` out of them,
+    `done` once delivered.
 
     divided    its plan, cut between gate and lanes
     arriving   its rows as they come to the gate's drops

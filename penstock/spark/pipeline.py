@@ -14,7 +14,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Protocol
 
 import pyarrow as pa
@@ -34,7 +34,7 @@ from penstock.spark.lanes.exchange import Taken, exchange
 from penstock.spark.lanes.keeper import dead_letters_of, results_of
 from penstock.spark.lanes.protocol import Request
 from penstock.spark.passage import Passage, dropped
-from penstock.spark.processor import ProcessorMeter
+from penstock.spark.processor import OwnTime, ProcessorMeter
 from penstock.spark.stages import Staged
 from penstock.spark.state.checkpoint import Checkpoint
 from penstock.spark.state.inbox import Inbox, Letter
@@ -79,12 +79,13 @@ class Pipeline:
         self._letters = letters or DeadLetters(checkpoint.run)
         self._on_error = OnError(staged.network)
         self._processor = ProcessorMeter(spark)
+        self._controlling = OwnTime()
         self._exchange = exchange(spark, staged.lanes)
         self._passage = Passage(staged, settings, self.steering.plans, self._exchange)
         self._inbox = Inbox(checkpoint.folder)
         self._lock = threading.Lock()
         self._steered = threading.Lock()
-        self._threads = ThreadPoolExecutor(2, "penstock-batch")
+        self._threads = ThreadPoolExecutor(3, "penstock-batch")
         self._under_way: Batch | None = None
         self._last = checkpoint.last()
         self._resumed = self._last is not None
@@ -107,7 +108,8 @@ class Pipeline:
         letter = self._inbox.get(number)
         if letter is None:
             return
-        plan = self._plan(number, letter.source, None)
+        plan, written = self._plan(number, letter.source, None)
+        written.result()
         now, reached = time.perf_counter(), {**plan.progress, **letter.until}
         batch = Batch(plan, self.steering.divided(plan.plan), now, reached, Taken(letter.rows), letter.until,
                       dropped=letter.dropped, planned=now, ready=now)  # fmt: skip
@@ -208,9 +210,10 @@ class Pipeline:
         started = time.perf_counter()
         with self._steered:
             if rows is not None and self._intake is not None:
-                self.steering.foresee(self._intake.coming(rows, self._resumed, self._busy_s(before)))
+                with self._controlling:
+                    self.steering.foresee(self._intake.coming(rows, self._resumed, self._busy_s(before)))
             number = self._number()
-            plan = self._plan(number, source, until)
+            plan, written = self._plan(number, source, until)
             divided = self.steering.divided(plan.plan)
             if rows is not None:
                 self.steering.ordering.calibrate(rows)
@@ -220,6 +223,7 @@ class Pipeline:
             rows = loaded if rows is None else rows if loaded is None else rows.unionByName(loaded, True)
         batch.planned = time.perf_counter()
         self._passage.take(batch, rows)
+        written.result()
         batch.ready = time.perf_counter()
         if source is not None and self._intake is not None:
             arrived = self._passage.reach(batch)
@@ -267,10 +271,10 @@ class Pipeline:
         seconds = batch.seconds(committed)
         waits = waits_of(batch.attempts, time.time_ns() // 1000) if self._timed else {}
         report = report_of(batch.commit, seconds, waits)
-        done = Done(
-            batch.plan, batch.attempts, dropped(batch), seconds, self._processor.read(batch.attempts), self._timed
-        )
-        with self._steered:
+        went, processor_s = dropped(batch), self._processor.read(batch.attempts)
+        control_s = self._controlling.read()
+        done = Done(batch.plan, batch.attempts, went, seconds, processor_s, self._timed, control_s)
+        with self._steered, self._controlling:
             report.snapshot = self.steering.after(done)
             batch.done = time.perf_counter()
             self._learn(batch, report, seconds)
@@ -301,15 +305,15 @@ class Pipeline:
         fresh = [e for e in self.staged.entries_of(0) if e.since == number]
         return loaded.where(F.col("_entry").isin([e.number for e in fresh])) if fresh else None
 
-    def _plan(self, number: int, source: int | None, until: int | None) -> PlanRecord:
-        """The batch's plan record: the one that a run before a crash has made, or a new one."""
+    def _plan(self, number: int, source: int | None, until: int | None) -> tuple[PlanRecord, Future[None]]:
+        """The batch's plan record: the one that a run before a crash has made, or a new one; and when it is durable,
+        which the gate does not wait for."""
         kept = self.checkpoint.records.plan(number)
         if kept is not None and (kept.source, kept.network) == (source, self.network):
-            return kept
+            return kept, self._threads.submit(lambda: None)
         progress = self._progress() if until is None else self._taken_to(until)
         plan = PlanRecord(number, source, self.network, progress, self.staged.lanes, self.steering.written())
-        self.checkpoint.records.put_plan(plan)
-        return plan
+        return plan, self._threads.submit(self.checkpoint.records.put_plan, plan)
 
     def _taken_to(self, until: int) -> dict[str, int]:
         return {name: max(progress, until) for name, progress in self._progress().items()}

@@ -58,7 +58,7 @@ class Divided:
 @dataclass(frozen=True, slots=True)
 class Done:
     """What became of a batch. `gate` is None where the gate dropped nothing; `timed` says whether arrivals are times of
-    this machine's clock."""
+    this machine's clock; `control_s` is processor time of deciding since the batch before."""
 
     record: PlanRecord
     attempts: Sequence[Attempt]
@@ -66,6 +66,7 @@ class Done:
     seconds: Mapping[str, float]
     processor_s: float
     timed: bool
+    control_s: float = 0.0
 
 
 class Steering:
@@ -168,7 +169,7 @@ class Steering:
         read = done.record.source is not None
         took_s = sum(done.seconds.values()) if read else None
         batch = BatchStatistics(
-            done.record.batch, 0, done.seconds, done.processor_s, delays, self.mode, took_s
+            done.record.batch, 0, done.seconds, done.processor_s, delays, self.mode, took_s, done.control_s
         )
         snapshot = self._totals.snapshot(time.monotonic(), done.record.progress, batch, divided.plan.shut_down, read)
         gate_s = done.seconds.get("gate") if read else None

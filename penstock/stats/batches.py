@@ -87,7 +87,8 @@ class DelayStatistics:
 class BatchStatistics:
     """Batch `number`: the rows that came in (those that the gate dropped too), where its wall time went, the processor
     time of all processes, and the response times of each query that had results. `took_s` is from the decision what to
-    drop of it until its results were delivered; None where a period is no batch of rows.
+    drop of it until its results were delivered; None where a period is no batch of rows. `control_s` is processor time
+    of deciding, and of the statistics for it outside lanes.
 
     seconds   plan, gate (reading, drops, exchange, crossing), lanes, state, commit, sinks
     """
@@ -99,6 +100,7 @@ class BatchStatistics:
     delays: tuple[DelayStatistics, ...] = ()
     mode: str = "on"
     took_s: float | None = None
+    control_s: float = 0.0
 
     @property
     def whole_s(self) -> float:
