@@ -140,13 +140,20 @@ class Ahead:
         )  # fmt: skip
 
     def _cold(self, plan: Plan, coming: Coming) -> Sequence[Proposal]:
-        """Nothing is known yet of what rows cost: as many as it takes to learn that, of a batch that has more."""
+        """Nothing is known yet of what rows cost: as many as it takes to learn that, of a batch that has more. What an
+        earlier run has left lying is too late already; but where nothing seems to be young, a clock may be wrong, and
+        only the first batch is skipped for it."""
+        skips: tuple[Placed, ...] = ()
+        young = coming.since(self.promise.target_s)
+        seems_young = any(young.rows.values()) or not self._batches
+        if self.newest and coming.waited_s > self.promise.target_s and seems_young:
+            skips, coming = age_drops(plan.network, coming, self.promise.target_s), young
         rows = sum(coming.rows.values())
         rates = {name: n / coming.gathered_s for name, n in coming.rows.items()}
         load = with_stated_costs(LoadModel(self.promise.network, {}, rates))
         excess = max(0.0, 1 - COLD_ROWS / rows) * load.load() if rows else 0.0
         made = self.promise.policy.shed(plan, load, excess)
-        return self.promise.proposals(plan, made, f"the first {COLD_ROWS} rows, to learn what they cost")
+        return self.promise.proposals(plan, made, f"the first {COLD_ROWS} rows, to learn what they cost", skips)
 
 
 def level(excess: float, load: float) -> float:

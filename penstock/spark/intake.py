@@ -59,7 +59,7 @@ class Intake:
         self._formed_s = now_s
         now_us = time.time_ns() // 1000
         self._now_us = now_us
-        stale_s = max(0.0, median(self._stale) - self.skew_s) if self._stale else 0.0
+        stale_s = self._stale_s()
         now_us -= round(self.skew_s * 1e6)
         young = self._young(rows, now_us) if gathered_s > LONG * self.target_s else None
         overlapped = busy_s is not None
@@ -70,6 +70,12 @@ class Intake:
             floor_s=median(self._handed) if overlapped and self._handed else 0.0 if overlapped else self.floor_s,
             young=young,
         )  # fmt: skip
+
+    def _stale_s(self) -> float:
+        """How old the youngest row of a batch is when it begins. One older than the target is of a backlog: that says
+        nothing about the next batch."""
+        stale = [s - self.skew_s for s in self._stale if s - self.skew_s < self.target_s]
+        return max(0.0, median(stale)) if stale else 0.0
 
     def _since(self, now_s: float) -> float:
         return max(1e-3, now_s - self._formed_s) if self._formed_s is not None else self.target_s / 2

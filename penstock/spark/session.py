@@ -42,8 +42,8 @@ LOCAL: Final[Mapping[str, str]] = {
 process for each to set its mode: three logs of Spark's a batch are twelve processes, or six."""
 PROMPT: Final = "-XX:TieredStopAtLevel=1"
 """Where answers are wanted in time and lanes share their machine with Java: Spark plans every batch anew, and for
-minutes Java's optimizing compiler takes a tenth of two cores to make that faster. Of the same burst the lanes got 54%
-of the processors with it and 78% without; what it would save on rows is less, as the gate drops before it works."""
+minutes Java's optimizing compiler takes a tenth of two cores to make that faster
+(`docs/decisions/overlapping-batches.md`)."""
 LOGGING: Final = """
 rootLogger.level = {level}
 rootLogger.appenderRef.stderr.ref = stderr
@@ -56,6 +56,7 @@ logger.gateway.level = error
 """
 """The gateway's level is said apart, or Spark announces on every start that it takes the root's."""
 RAISED_ANYWAY: Final = (
+    "org.apache.spark.broadcast.TorrentBroadcast",
     "org.apache.spark.executor.Executor",
     "org.apache.spark.scheduler.TaskSetManager",
     "org.apache.spark.util.Utils",

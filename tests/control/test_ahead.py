@@ -49,21 +49,27 @@ class Machine:
         return replace(Snapshot(self.number, self.now_s, (operator,), (stream,)), batch=batch)
 
 
+def decided(ahead: Ahead, plan: Plan, coming: Coming) -> tuple[Plan, float]:
+    """The plan of the batch that comes, and how many of its rows stay."""
+    kept = float(sum(coming.rows.values()))
+    for proposal in ahead.foresee(plan, coming):
+        plan = plan.apply(proposal.change)
+    for _, drop in plan.drops:
+        assert isinstance(drop, RandomDrop | AgeDrop)
+        kept *= 1 - drop.rate
+    return plan, kept
+
+
 def burst(ahead: Ahead, machine: Machine, rate: float, batches: int) -> list[tuple[int, float]]:
     """Rows kept and the time taken of batch after batch."""
     found = []
     gathered_s = 0.5
+    plan = Plan(NETWORK)
     for _ in range(batches):
         came = round(rate * gathered_s)
         coming = Coming(now_s=machine.now_s, now_us=0, rows={"s": came}, gathered_s=gathered_s, waited_s=gathered_s,
                         floor_s=0.1)  # fmt: skip
-        plan = Plan(NETWORK)
-        kept = float(came)
-        for proposal in ahead.foresee(plan, coming):
-            plan = plan.apply(proposal.change)
-        for _, drop in plan.drops:
-            assert isinstance(drop, RandomDrop | AgeDrop)
-            kept *= 1 - drop.rate
+        plan, kept = decided(ahead, plan, coming)
         snapshot = machine.run(round(kept), came)
         ahead.propose(plan, snapshot)
         assert snapshot.batch is not None and snapshot.batch.took_s is not None
@@ -93,3 +99,48 @@ def test_costs_that_a_cold_start_has_inflated_do_not_last() -> None:
     kept, took = (sum(b[i] for b in batches[-10:]) for i in (0, 1))
     assert kept / took > 0.75 * 20_000
     assert max(t for _, t in batches[-10:]) < 1.1
+
+
+LEAD_S = 0.2
+
+
+def overlapped(ahead: Ahead, machine: Machine, rate: float, batches: int) -> list[tuple[int, float, float]]:
+    """Rows kept, the time that the lanes took, and the response time of the oldest row, where Spark forms each batch
+    `LEAD_S` before the lanes are through with the one before."""
+    found, plan, before = [], Plan(NETWORK), None
+    gathered_s, free_s = 0.5, LEAD_S
+    for _ in range(batches):
+        came = round(rate * gathered_s)
+        formed_s = free_s - LEAD_S
+        coming = Coming(now_s=formed_s, now_us=0, rows={"s": came}, gathered_s=gathered_s, waited_s=gathered_s,
+                        ahead_s=LEAD_S)  # fmt: skip
+        plan, kept = decided(ahead, plan, coming)
+        if before is not None:
+            ahead.propose(plan, before)
+        before = machine.run(round(kept), came)
+        assert before.batch is not None
+        lanes_s = before.batch.seconds["lanes"]
+        found.append((round(kept), lanes_s, free_s + lanes_s - (formed_s - gathered_s)))
+        gathered_s, free_s = max(0.05, lanes_s), free_s + max(0.05, lanes_s)
+    return found
+
+
+def test_batches_that_overlap_keep_the_lanes_busy_and_the_target() -> None:
+    late = overlapped(strategy(), Machine(1e-4, 0.01), 80_000, 40)[-20:]
+    assert sum(kept for kept, _, _ in late) / sum(took for _, took, _ in late) > 0.95 * 20_000
+    assert max(answered for _, _, answered in late) < 2.0
+    assert min(took for _, took, _ in late) > 0.6
+
+
+def test_what_an_earlier_run_has_left_is_skipped_before_anything_is_known() -> None:
+    ahead = strategy()
+
+    def skipped(young: int) -> list[int]:
+        coming = Coming(now_s=0.0, now_us=60_000_000, rows={"s": 90_000}, gathered_s=8.0, waited_s=8.0,
+                        young=lambda age_s: {"s": young})  # fmt: skip
+        plan, _ = decided(ahead, Plan(NETWORK), coming)
+        return [d.before for _, d in plan.drops if isinstance(d, AgeDrop)]
+
+    assert skipped(0) == skipped(500) == [58_000_000]
+    ahead.propose(Plan(NETWORK), replace(Snapshot(1, 1.0), batch=BatchStatistics(1, 0, {}, took_s=0.1)))
+    assert skipped(0) == [] and skipped(500) == [58_000_000]

@@ -154,6 +154,14 @@ def test_a_source_whose_clock_is_off_is_told_from_a_backlog_and_said_once() -> N
     assert "ahead of" in next(ahead.notices())
 
 
+def test_how_old_a_backlog_is_says_nothing_about_the_next_batch() -> None:
+    waiting = intake()
+    for stale_s in (20.0, 0.2, 0.1, 0.3):
+        waiting._now_us = 10_000_000_000
+        waiting.prepared(0.1, 10_000_000_000 - round(stale_s * 1e6))
+    assert waiting._stale_s() == pytest.approx(0.2)
+
+
 def test_a_target_that_an_idle_system_does_not_reach_is_said_with_what_it_reaches() -> None:
     slow = intake(0.05)
     for _ in range(12):
