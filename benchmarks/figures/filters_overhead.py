@@ -69,7 +69,7 @@ def _parts(adaptive: Run, fixed: Run) -> dict[str, float]:
 
 def figures(full: bool, seed: int) -> Iterator[Row]:
     """The table first, then all algorithms by number and cost of filters."""
-    rounds = 41 if full else 25
+    rounds = 121 if full else 61
     table = {(n, p): breakdown(Workload(n), "a-greedy", rounds, seed, p) for n, p in BARS}
     for (n, p), found in table.items():
         value, bar = median(found.extra), BARS[n, p]
