@@ -58,7 +58,7 @@ def test_the_load_is_a_script_and_a_trace(tmp_path: Path) -> None:
     from penstock.console.overload import _register
 
     _register()
-    network = compile_script(SCRIPT.format(folder=tmp_path, options="WITH (delay = '2000 ms')"))
+    network = compile_script(SCRIPT.format(folder=tmp_path, options="WITH (delay = '2000 ms')", cap=""))
     assert [q.name for q in network.queries] == ["scored"]
     assert overload_score(pq.read_table(tmp_path / "trace.parquet").column("x").to_numpy()[:2]).shape == (2,)
 
