@@ -94,7 +94,8 @@ def staged(network: Network | Registered, lanes: int) -> Staged:
     queries = tuple(q for part in parts for q in part.network.queries if q.name in part.alive)
     whole = replace(registered.network, queries=queries)
     inner = {node: inside for part in reversed(parts) for node, inside in part.inner.items()}
-    leaves = {node: leaf for part in reversed(parts) for node, leaf in part.leaves.items()}
+    alive = set(whole.nodes())
+    leaves = {node: leaf for part in reversed(parts) for node, leaf in part.leaves.items() if node in alive}
     taken = _taken(panes, kept, running)
     return Staged(whole, lanes, running, tuple(depths), kept, inner=inner, panes=taken, leaves=leaves)
 
