@@ -140,7 +140,8 @@ class Bench:
         seen = resumed(place, self.burst_s, 2.0, _nobody)
         about = f"restart after {STOPPED_S:g} s with what came meanwhile: "
         yield at_most(about + "p99 of response times", _p99(seen, COLD_S, self.burst_s), "s", 2.0, CHECKED)
-        yield row(about + "skipped, and counted", seen[-1].dropped / came, "of it", holds=seen[-1].dropped > 0)
+        given_up = seen[-1].dropped
+        yield row(about + "given up since, and counted", given_up / came, "of that", holds=given_up > 0)
 
     def rival(self) -> Iterator[Row]:
         """A process takes one of the cores from the middle of the burst on."""
