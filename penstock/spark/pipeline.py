@@ -172,6 +172,13 @@ class Pipeline:
         with self._lock:
             self._finish()
 
+    def close(self) -> None:
+        """Waits for what is under way, whatever becomes of it: until then the checkpoint is in use."""
+        with self._lock:
+            if self._under_way is not None:
+                self._under_way.ended.wait()
+            self._threads.shutdown()
+
     @property
     def _given(self) -> int:
         """The last number of Spark's that was taken."""

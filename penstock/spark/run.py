@@ -152,6 +152,7 @@ class Run:
                     self.pipeline.advance()
             self._tell()
         finally:
+            self.pipeline.close()
             self.pipeline.steering.close()
             self.leave()
 

@@ -41,8 +41,8 @@ LOCAL: Final[Mapping[str, str]] = {
 """On one machine. Hadoop's default for local files writes a second file with checksums beside each, and starts a
 process for each to set its mode: three logs of Spark's a batch are twelve processes, or six."""
 PROMPT: Final = "-XX:TieredStopAtLevel=1"
-"""Where answers are wanted in time and lanes share their machine with Java: Spark plans every batch anew, and for
-minutes Java's optimizing compiler takes a tenth of two cores to make that faster
+"""Where answers are wanted in time and lanes share their machine with Java: Spark plans every batch anew, and in a
+run's first minute Java's optimizing compiler takes up to a tenth of two cores to make that faster
 (`docs/decisions/overlapping-batches.md`)."""
 LOGGING: Final = """
 rootLogger.level = {level}

@@ -46,6 +46,30 @@ Intake.hold_s = lambda self, rows: 0.0
 sys.exit(main())
 """
 """A run in which Spark always goes on, killed over the third batch."""
+FAILING = """
+import sys, time
+from penstock.console.cli import main
+from penstock.spark.intake import Intake
+from penstock.spark.lanes.exchange import Hand
+from penstock.spark.passage import Passage
+from penstock.spark.state.checkpoint import Checkpoint
+take, run, unlock = Passage.take, Hand.run, Checkpoint.unlock
+def failing(self, batch, rows):
+    if batch.plan.batch == 3:
+        raise OSError("nothing more to read")
+    take(self, batch, rows)
+def slow(self, taken, errands):
+    time.sleep(1.0 if errands[0].request.batch == 2 else 0.0)
+    return run(self, taken, errands)
+def told(self):
+    print("unlocked after", self.records.committed(), file=sys.stderr)
+    unlock(self)
+Passage.take, Hand.run, Checkpoint.unlock = failing, slow, told
+Intake.worth_overlapping = lambda self, rows: rows > 0
+Intake.hold_s = lambda self, rows: 0.0
+sys.exit(main())
+"""
+"""A run in which Spark always goes on, and that fails at the gate while the lanes are still at the third batch."""
 QUIET = ("--close", "--shedding", "monitor")
 
 
@@ -90,6 +114,13 @@ def test_the_batch_is_finished_under_the_script_that_it_began_with(tmp_path: Pat
     killed_while_ahead(folder)
     (folder / "app.cql").write_text(STREAM + SCRIPT + ADDED, encoding="utf-8")
     assert finished(folder) == list(range(ROWS))
+
+
+def test_a_run_that_fails_holds_its_checkpoint_until_the_lanes_are_through(tmp_path: Path) -> None:
+    folder = prepared(tmp_path)
+    assert start(folder, LOCAL, FAILING, QUIET).wait(90) == 2, _log(folder)
+    assert "nothing more to read" in _log(folder)
+    assert "unlocked after [0, 1, 2]" in _log(folder)
 
 
 def test_what_is_kept_of_a_batch_is_what_it_was(tmp_path: Path) -> None:
